@@ -1,4 +1,4 @@
-"""Blocking work on files: it runs in a thread, and is never left half done."""
+"""Blocking work on files, which runs in a thread and is never interrupted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Result = TypeVar("Result")
 
 
 async def run_in_thread(work: Callable[P, Result], *args: P.args, **kwargs: P.kwargs) -> Result:
-    """Run `work` in a thread. A cancelled caller waits for its end: a thread cannot be stopped, and has files open."""
+    """Run `work` in a thread. A cancelled caller waits for its end: a thread cannot be stopped, and has open files."""
     return await run_to_end(asyncio.to_thread(work, *args, **kwargs))
 
 
@@ -24,8 +24,8 @@ async def run_to_end(work: Awaitable[Result]) -> Result:
     try:
         return await asyncio.shield(working)
     except asyncio.CancelledError:
-        while not working.done():  # who is cancelled again waits as well
+        while not working.done():  # even if cancelled again
             with suppress(asyncio.CancelledError):
                 await asyncio.wait([working])
-        working.exception()  # no task waits for it any more
+        working.exception()  # retrieved, because no task awaits it any more
         raise

@@ -1,4 +1,4 @@
-"""Files that are replaced whole, and names in folders that stay after a power cut."""
+"""Files that are replaced atomically, and names in folders that survive a power cut."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ if TYPE_CHECKING:
 
 
 def replace_file(path: Path, content: bytes, mode: int = 0o666) -> None:
-    """Replace a file atomically and durably; what was cut off before lies beside it as `.new`. Raises OSError.
+    """Replace a file atomically and durably. Raises OSError.
 
-    `mode` is that of the new file, of which the process's umask takes away.
+    An interrupted attempt leaves a file with the suffix `.new`, which the next one replaces. `mode` is that of the new
+    file, reduced by the process's umask.
     """
     fresh = path.with_name(f"{path.name}.new")
     fresh.unlink(missing_ok=True)

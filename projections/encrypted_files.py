@@ -1,4 +1,4 @@
-"""SQLite files next to the log, encrypted with SQLCipher where the installation has a key for them."""
+"""SQLite files next to the log, encrypted with SQLCipher if the installation has a key for them."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ if TYPE_CHECKING:
     import sqlite3
     from pathlib import Path
 else:
-    # SQLCipher's module has the interface of the standard library's, and reads files in clear as well. It is a build of
-    # SQLite of its own: no other may open these files in the same process.
+    # SQLCipher's module has the interface of the standard library's, and also reads unencrypted files. It contains its
+    # own build of SQLite: no other build may open these files in the same process.
     from sqlcipher3 import dbapi2 as sqlite3
 
 __all__ = ["is_clear", "key_of", "open_database", "sqlite3", "unlock"]
 
 PAGE_BYTES: Final = 8192
-"""A row of 2,000 bytes lies beside others: of SQLite's 4,096, what is longer than 980 takes a page of its own."""
+"""Pages in which rows of 2,000 bytes share space: with SQLite's default of 4,096, a row over 980 takes its own page."""
 IN_MEMORY: Final = ":memory:"
 _CLEAR: Final = b"SQLite format 3\x00"
 _keys: dict[Path, bytes] = {}
 
 
 def unlock(folder: Path, key: bytes | None) -> None:
-    """Use a key of 32 bytes for the files below a folder; None: they are not encrypted.
+    """Use a key of 32 bytes for the files below a folder; None means that they are not encrypted.
 
-    The key is kept per process and folder, because files are opened in many places, and by short-lived threads.
+    The key is kept per process and folder, because many places and short-lived threads open files.
     """
     if key is None:
         _keys.pop(folder.resolve(), None)
@@ -48,10 +48,10 @@ def is_clear(path: Path) -> bool | None:
 
 
 def how_still(path: Path) -> str:
-    """Return how SQLite is to open a file that nobody has open, so that nothing is changed, not even beside it.
+    """Return SQLite's options to open a file that is not in use, without changing it or the files next to it.
 
-    Its write-ahead log is read where a process has died over it. Without the file of shared memory it cannot be read:
-    what it has is left out then.
+    If a process has died and left a write-ahead log, that is read too. Without its file of shared memory it cannot be
+    read, and its content is ignored.
     """
     beside = [path.with_name(f"{path.name}{suffix}") for suffix in ("-wal", "-shm")]
     return "mode=ro&readonly_shm=1" if all(map(_has_content, beside)) else "immutable=1"
@@ -64,8 +64,8 @@ def _has_content(path: Path) -> bool:
 def open_database(path: Path, mode: str = "rwc", **options: Any) -> Any:  # noqa: ANN401 - a connection of any factory
     """Open a file with SQLite's mode `ro`, `rw` or `rwc`, or as `immutable`, and the options of `sqlite3.connect`.
 
-    As `still` it is read, and nothing is changed, neither in it nor beside it; nobody else may have it open.
-    Raises sqlite3.Error, at the first statement for a file under another key.
+    The mode `still` reads the file without changing it or the files next to it; no other process may have it open.
+    Raises sqlite3.Error; for a file under another key, only at the first statement.
     """
     how = how_still(path) if mode == "still" else "immutable=1" if mode == "immutable" else f"mode={mode}"
     where = IN_MEMORY if str(path) == IN_MEMORY else f"{path.resolve().as_uri()}?{how}"

@@ -1,4 +1,4 @@
-"""Sessions with an endpoint outside: aiohttp, which takes a worker a third of the time that httpx does."""
+"""Sessions with an external endpoint, by aiohttp, which takes a third of the time of httpx."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _KEPT_ALIVE_SECONDS: Final = 4.0
-"""Servers end a connection that is idle for 5 s or longer: it is not used when that may be under way."""
+"""How long an idle connection is kept: servers close it after 5 s or longer, and it must not be used just then."""
 MAX_ANSWER_BYTES: Final = 16 * 1024 * 1024
-"""64 vectors of 4,096 numbers in decimals take half of it; what is longer is no answer."""
+"""The longest answer: 64 vectors of 4,096 decimal numbers take half of it."""
 _INFLATED_AT_ONCE: Final = 64 * 1024
 _ANY_HEAD: Final = 32 + zlib.MAX_WBITS
-"""By its head zlib tells gzip from deflate."""
+"""The window bits with which zlib recognises gzip and deflate by their headers."""
 
 
 def session_with(url: str, timeout_seconds: float, headers: Mapping[str, str] | None = None) -> aiohttp.ClientSession:
-    """Return a session with the endpoint of a URL, through the proxy that the environment names; call it in its loop.
+    """Return a session with the endpoint of a URL, through the proxy that the environment names.
 
-    It trusts the certificates that httpx trusts. `timeout_seconds` bounds connecting, and each wait for bytes. Answers
-    are to be read by `read_bounded`.
+    Call it in the event loop that uses the session. It trusts the same certificates as httpx. `timeout_seconds` bounds
+    the connection and each wait for bytes. Read answers with `read_bounded`.
     """
     return aiohttp.ClientSession(
         auto_decompress=False,
@@ -38,9 +38,9 @@ def session_with(url: str, timeout_seconds: float, headers: Mapping[str, str] | 
 
 
 async def read_bounded(answer: aiohttp.ClientResponse) -> bytes:
-    """Return what an answer holds, inflated where it is compressed; never more than 16 MiB are in memory.
+    """Return the content of an answer, decompressed if necessary; at most 16 MiB are held in memory.
 
-    Raises ValueError for more than that, and for a compression that is none of gzip and deflate.
+    Raises ValueError for a longer answer, and for a compression other than gzip and deflate.
     """
     coding = answer.headers.get("Content-Encoding", "").strip().lower()
     if coding not in ("", "identity", "gzip", "x-gzip", "deflate"):
@@ -62,13 +62,13 @@ async def read_bounded(answer: aiohttp.ClientResponse) -> bytes:
 
 
 def _inflation(beginning: bytes, coding: str) -> zlib._Decompress:
-    """Return what inflates; some servers leave out the head of deflate."""
+    """Return a decompressor for a coding; some servers omit the header of deflate."""
     is_bare = coding == "deflate" and beginning[:1] and beginning[0] & 0xF != zlib.DEFLATED
     return zlib.decompressobj(-zlib.MAX_WBITS if is_bare else _ANY_HEAD)
 
 
 def _inflate(inflate: zlib._Decompress, chunk: bytes, read: bytearray) -> None:
-    """Add what a chunk holds to what is read, up to one step beyond the bound. Raises ValueError."""
+    """Append the decompressed chunk to `read`, at most one step beyond the bound. Raises ValueError."""
     try:
         while chunk and len(read) <= MAX_ANSWER_BYTES:
             read += inflate.decompress(chunk, _INFLATED_AT_ONCE)

@@ -1,4 +1,4 @@
-"""A limit to how often a message that comes again and again is logged."""
+"""A limit on how often a repeated message is logged."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LOG_EVERY_SECONDS: Final = 60.0
 
 
 class LogLimit:
-    """Lets one line through in `seconds`, and counts those that it holds back."""
+    """A limit that admits one line in `seconds`, and counts those that it holds back."""
 
     def __init__(self, seconds: float = LOG_EVERY_SECONDS, clock: Callable[[], float] = time.monotonic) -> None:
         """`clock` returns seconds."""
@@ -22,7 +22,7 @@ class LogLimit:
         self._held_back = 0
 
     def admit(self) -> int | None:
-        """Return how many lines were held back since the last one, if this one is to be logged; else None."""
+        """Return the number of lines held back since the last one if this one is to be logged; else None."""
         now = self._clock()
         if self._next_at is not None and now < self._next_at:
             self._held_back += 1

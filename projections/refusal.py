@@ -1,4 +1,4 @@
-"""What an endpoint's refusal says: of a state that passes, or of what it was asked."""
+"""The refusal of an endpoint: whether its reason is a passing state or the request itself."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 import orjson
 
 MOST_WORDS: Final = 2_000
-"""Characters of a refusal that are read."""
+"""How many characters of a refusal are read."""
 _DEEPEST: Final = 6
 
 _OF_LENGTH: Final = frozenset({400, 413, 422, 500})
@@ -43,34 +43,34 @@ _PASSES: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A status and all words of an error, whatever its shape."""
+    """The status and all words of an error, whatever its shape."""
 
     status: int
     words: str
 
     @property
     def is_a_state(self) -> bool:
-        """Whether an operator or time can mend it, by its status alone: nothing that was asked is the reason."""
+        """Whether, by its status alone, an operator or time can resolve it: the request is not the reason."""
         return self.status in _STATUSES or not 400 <= self.status < 500  # noqa: PLR2004 - HTTP's client errors
 
     @property
     def is_too_long(self) -> bool:
-        """Whether it says that what was asked is too long: some servers do so with a 500."""
+        """Whether it says that the request is too long, for which some servers use a 500."""
         return self.status in _OF_LENGTH and _TOO_LONG.search(self.words) is not None
 
     @property
     def is_money(self) -> bool:
-        """Whether it says that money, or a quota, has run out."""
+        """Whether it says that money or a quota has run out."""
         return _MONEY.search(self.words) is not None
 
     @property
     def passes(self) -> bool:
-        """Whether an operator or time can mend it: a model that is not there yet, a key, money, and so on."""
+        """Whether an operator or time can resolve it: a model that is still missing, a key, money, and so on."""
         return self.is_a_state or self.is_money or _PASSES.search(self.words) is not None
 
 
 def read_refusal(status: int, body: bytes) -> Refusal:
-    """Return what a body says, of JSON the texts and numbers in any place, one a line."""
+    """Return the refusal in a body; from JSON, its words are all texts and numbers, one a line."""
     try:
         words = "\n".join(_texts(orjson.loads(body[: 64 * MOST_WORDS]), _DEEPEST))
     except ValueError:
@@ -79,8 +79,8 @@ def read_refusal(status: int, body: bytes) -> Refusal:
 
 
 def told_error(body: bytes) -> Refusal | None:
-    """Return the error that an answer of 200 tells instead of what was asked for, None where it tells of none."""
-    if b'"error"' not in body[:MOST_WORDS]:  # what was asked for may be long, and is read elsewhere
+    """Return the error that an answer with status 200 reports instead of a result; None if it reports none."""
+    if b'"error"' not in body[:MOST_WORDS]:  # a result may be long, and is read elsewhere
         return None
     try:
         document = orjson.loads(body)

@@ -1,7 +1,7 @@
-"""Stale bytes: copies that SQLite leaves of cells that it has moved. `secure_delete` overwrites only deleted cells.
+"""Stale bytes: copies of moved cells that SQLite leaves behind. `secure_delete` overwrites only deleted cells.
 
-SQLite fills a page from its end; between the list of cells and the cells is a gap. When a page is full, half of its
-cells move to another page, and their bytes stay in the gap. If such a record is overwritten later, only the new place
+SQLite fills a page from its end, with a gap between the list of cells and the cells. When a page is full, half of its
+cells move to another page, and their bytes stay in the gap. If such a record is overwritten later, only its new copy
 is.
 """
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PAGES_AT_ONCE: Final = 4_096
-"""Cleared in one transaction, during which nobody else can write to the file."""
+"""The pages that are cleared in one transaction, during which no other connection can write to the file."""
 PATIENCE_SECONDS: Final = 30.0
 """How long a complete checkpoint is tried while others write or read."""
 PAUSES_SECONDS: Final = (0.001, 0.05)
-"""The first pause between two attempts, and the longest: each is twice as long as the one before."""
+"""The first and the longest pause between two attempts; each is twice as long as the previous one."""
 MOMENT_MILLISECONDS: Final = 50
-"""How long one attempt waits for readers: meanwhile nobody else can write to the file."""
+"""How long one attempt waits for readers; meanwhile no other connection can write to the file."""
 _HEAD: Final = 100
 _PAGE_SIZE, _RESERVED, _LARGEST_ROOT = slice(16, 18), 20, slice(52, 56)
 _LENGTHS: Final = {0x02: 12, 0x05: 12, 0x0A: 8, 0x0D: 8}
-"""Header lengths of table and index pages, by their first byte. Other pages begin with a page number."""
+"""The header lengths of table and index pages, by their first byte. Other pages begin with a page number."""
 _opened: Final[dict[Path, int]] = {}
 """Files kept open: closing one would drop the locks that SQLite holds on it in this process."""
 _opening: Final = threading.Lock()
@@ -40,8 +40,9 @@ class StillWritten(Exception):
 def clear_gaps(path: Path, connection: Any, ending: threading.Event | None = None) -> int:  # noqa: ANN401 - of whichever build of SQLite the process opens it with
     """Overwrite the gaps in the pages of an unencrypted file in WAL mode; return how many pages had stale bytes.
 
-    `connection` is the caller's, and not in a transaction. Others may read and write the file meanwhile. Raises
-    StillWritten, also once `ending` is set, OSError and the connection's errors; gaps cleared until then stay cleared.
+    `connection` belongs to the caller, and must not be in a transaction. Others may read and write the file meanwhile.
+    Raises StillWritten (also once `ending` is set), OSError and the connection's errors; gaps cleared until then stay
+    cleared.
     """
     ending = ending or threading.Event()
     descriptor, cleared, first = _descriptor(path), 0, 0
@@ -64,10 +65,10 @@ def clear_gaps(path: Path, connection: Any, ending: threading.Event | None = Non
 
 
 def empty_log(connection: Any) -> bool:  # noqa: ANN401
-    """Empty a file's write-ahead log; False where it is read or written just now. Holds up writers for a moment only.
+    """Empty a file's write-ahead log; return False if it is being read or written. Writers are delayed only briefly.
 
-    SQLite keeps the lock of writers while it waits for readers, by default for as long as the connection waits for
-    anything: who wrote meanwhile would be told that the file is busy.
+    SQLite holds the writers' lock while it waits for readers, by default for the busy timeout of the connection: other
+    writers would meanwhile get the error that the file is busy.
     """
     (usual,) = connection.execute("pragma busy_timeout").fetchone()
     connection.execute(f"pragma busy_timeout={MOMENT_MILLISECONDS}")
@@ -107,7 +108,7 @@ def _clear(descriptor: int, first: int, size: int, usable: int) -> int:
 
 
 def _gaps(page: bytes, head: int, usable: int) -> Iterator[slice]:
-    """Yield the unused spans of a page: the gap before its cells, and where single cells were deleted."""
+    """Yield the unused spans of a page: the gap before its cells, and the places of deleted cells."""
 
     def number(at: int) -> int:
         return int.from_bytes(page[at : at + 2])

@@ -1,4 +1,4 @@
-"""Turns: long work on the event loop is cut into steps, and others have theirs between them."""
+"""Turns: long work on the event loop is divided into steps, between which other tasks may run."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ P = ParamSpec("P")
 Result = TypeVar("Result")
 
 TURN_SECONDS: Final = 0.005
-"""How long steps go on before others have their turn."""
+"""How long steps run before other tasks may run."""
 ITEMS_A_STEP: Final = 256
-"""Memories that are looked at in one step: a millisecond or two."""
+"""The memories that are examined in one step: a millisecond or two."""
 MANY_MEMORIES: Final = 1_000
-"""So many take some milliseconds."""
+"""The number of memories whose handling takes some milliseconds."""
 
 
 class TimeSlice:
-    """A share of the event loop's time, which begins when this is made."""
+    """A share of the event loop's time, which begins with the creation of this object."""
 
     def __init__(self) -> None:
         self._clock = asyncio.get_running_loop().time
         self._began = self._clock()
 
     async def pause(self) -> None:
-        """Let others have their turn once TURN_SECONDS of this share are over; then another one begins."""
+        """Let other tasks run once TURN_SECONDS of this share are over; then a new share begins."""
         if self._clock() - self._began > TURN_SECONDS:
             await asyncio.sleep(0)
             self._began = self._clock()
 
 
 async def in_turns(steps: Generator[None, None, Result]) -> Result:
-    """Run a generator to its end and return what it returns; others have their turn after each TURN_SECONDS.
+    """Run a generator to its end and return its result; other tasks may run after each TURN_SECONDS.
 
-    What it reads must not change between two of its steps, or it must see to that itself. A state of a user is one
-    value, and does not change.
+    The data that it reads must not change between two steps, or the generator must handle that. A user's state is an
+    immutable value.
     """
     share = TimeSlice()
     while True:
@@ -51,12 +51,12 @@ async def in_turns(steps: Generator[None, None, Result]) -> Result:
 
 
 async def aside(memories: int, work: Callable[P, Result], *args: P.args, **kwargs: P.kwargs) -> Result:
-    """Return what a computation over so many memories returns: where they are many it runs in a thread."""
+    """Return the result of a computation over a number of memories; if they are many, it runs in a thread."""
     return work(*args, **kwargs) if memories < MANY_MEMORIES else await asyncio.to_thread(work, *args, **kwargs)
 
 
 def to_end(steps: Generator[None, None, Result]) -> Result:
-    """Run a generator to its end, without turns, and return what it returns."""
+    """Run a generator to its end without turns, and return its result."""
     while True:
         try:
             next(steps)
@@ -66,7 +66,7 @@ def to_end(steps: Generator[None, None, Result]) -> Result:
 
 
 def stepwise(items: Iterable[Item]) -> Iterator[list[Item]]:
-    """Yield items in lists of as many as one step takes."""
+    """Yield the items in lists of one step each."""
     some: list[Item] = []
     for item in items:
         some.append(item)
@@ -87,7 +87,7 @@ def chosen(items: Iterable[Item], passes: Callable[[Item], bool]) -> Generator[N
 
 
 def ordered(items: Iterable[Item], key: Callable[[Item], object]) -> Generator[None, None, list[Item]]:
-    """Return the items sorted by a key, in steps: the longest merges two sorted halves. Equal ones keep their order."""
+    """Return the items sorted by a key, in steps, of which the longest merges two sorted halves. The sort is stable."""
     runs = list[list[tuple[object, int, Item]]]()
     for number, some in enumerate(stepwise(items)):
         first = number * ITEMS_A_STEP

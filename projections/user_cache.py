@@ -1,4 +1,4 @@
-"""A cache of what is made of users, bounded by the memory that it takes."""
+"""A cache of values computed per user, bounded by its memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
 LARGE_BYTES: Final = 1 << 20
-"""What takes more is made in tens of milliseconds, or hundreds: some hundred memories."""
+"""The bound of small values: larger ones (some hundred memories) take tens or hundreds of milliseconds to compute."""
 
 User = TypeVar("User", bound="Hashable")
 Value = TypeVar("Value")
@@ -19,7 +19,7 @@ Value = TypeVar("Value")
 
 @dataclass(slots=True, eq=False)
 class _Entry(Generic[Value]):
-    """What there is of a user, and what it takes."""
+    """The value of a user and its size."""
 
     value: Value
     size: int
@@ -30,13 +30,13 @@ class _Entry(Generic[Value]):
 
 
 class UserCache(Generic[User, Value]):
-    """What was made of the users asked for last. Dropping one is always safe: it is made again.
+    """A cache of values of the most recently used users. Eviction is always safe: a value is computed again.
 
-    What is small is made again in a moment, and there may be any number of such users: all of it together has a bound
-    of its own, `small_bytes`. What is large is kept as long as everything takes at most `max_bytes`. Of each kind the
-    one asked for last is kept however large it is.
+    Small values can be computed quickly, for any number of users: together they are bounded by `small_bytes`. Large
+    values are kept while everything takes at most `max_bytes`. The most recently used value of each kind is kept,
+    whatever its size.
 
-    Safe from any thread.
+    The cache is thread-safe.
     """
 
     def __init__(self, small_bytes: int, max_bytes: int) -> None:
@@ -44,31 +44,31 @@ class UserCache(Generic[User, Value]):
         self._bounds = {False: small_bytes, True: max_bytes}
         self._entries: dict[User, _Entry[Value]] = {}
         self._orders: dict[bool, OrderedDict[User, None]] = {False: OrderedDict(), True: OrderedDict()}
-        """The users of small and of large entries, in the order in which they were asked for."""
+        """The users of small and of large entries, the least recently used first."""
         self._last: _Entry[Value] | None = None
-        """The one asked for last, which is at the end of its order."""
+        """The most recently used entry, which is at the end of its order."""
         self._bytes = {False: 0, True: 0}
         self._lock = threading.RLock()
 
     @property
     def nbytes(self) -> int:
-        """What all of it takes, as far as it was told."""
+        """The sum of the given sizes of all values."""
         return sum(self._bytes.values())
 
     def __contains__(self, user: object) -> bool:
-        """Return whether there is something of a user."""
+        """Return whether the cache has a value for a user."""
         return user in self._entries
 
     def __len__(self) -> int:
-        """Return of how many users there is something."""
+        """Return the number of users with a value."""
         return len(self._entries)
 
     def __iter__(self) -> Iterator[User]:
-        """Yield the users, as they are now."""
+        """Iterate over a copy of the current users."""
         return iter(list(self._entries))
 
     def get(self, user: User) -> Value | None:
-        """Return what there is of a user, who was asked for now."""
+        """Return the value of a user, or None, and mark it as the most recently used."""
         with self._lock:
             if (entry := self._entries.get(user)) is None:
                 return None
@@ -78,13 +78,13 @@ class UserCache(Generic[User, Value]):
             return entry.value
 
     def peek(self, user: User) -> Value | None:
-        """Return what there is of a user, without having been asked for it."""
+        """Return the value of a user, or None, without marking it as used."""
         with self._lock:
             entry = self._entries.get(user)
             return None if entry is None else entry.value
 
     def put(self, user: User, value: Value, size: int) -> None:
-        """Keep what takes so many bytes; those asked for longest ago make room."""
+        """Set the value of a user and its size in bytes; the least recently used values make room."""
         with self._lock:
             self.pop(user)
             self._entries[user] = self._last = entry = _Entry(value, size)
@@ -93,7 +93,7 @@ class UserCache(Generic[User, Value]):
             self._make_room()
 
     def replace(self, user: User, value: Value) -> bool:
-        """Put a value of about the same size in the place of another one; return whether there was one."""
+        """Replace the value of a user by another one of about the same size; return whether there was one."""
         with self._lock:
             if self.get(user) is None:
                 return False
@@ -101,7 +101,7 @@ class UserCache(Generic[User, Value]):
             return True
 
     def resize(self, user: User, size: int) -> None:
-        """Take in that what there is of a user takes so many bytes now; nothing where there is none."""
+        """Set the size of a user's value in bytes; do nothing if there is none."""
         with self._lock:
             if (entry := self._entries.get(user)) is None:
                 return
@@ -113,7 +113,7 @@ class UserCache(Generic[User, Value]):
             self._make_room()
 
     def pop(self, user: User) -> None:
-        """Drop what there is of a user."""
+        """Remove the value of a user."""
         with self._lock:
             if (entry := self._entries.pop(user, None)) is not None:
                 del self._orders[entry.is_large][user]
@@ -122,7 +122,7 @@ class UserCache(Generic[User, Value]):
                     self._last = None
 
     def clear(self) -> None:
-        """Drop everything."""
+        """Remove all values."""
         with self._lock:
             for order in self._orders.values():
                 order.clear()
@@ -131,7 +131,7 @@ class UserCache(Generic[User, Value]):
             self._bytes = {False: 0, True: 0}
 
     def _make_room(self) -> None:
-        """Drop those asked for longest ago, but for one of each kind."""
+        """Evict the least recently used values, except the last one of each kind."""
         small, large = self._orders[False], self._orders[True]
         while self._bytes[False] > self._bounds[False] and len(small) > 1:
             self.pop(next(iter(small)))

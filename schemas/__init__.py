@@ -1,4 +1,4 @@
-"""The contract: messages and their encoding. Nothing here knows who reads or writes them.
+"""The contract: messages and their encoding, independent of their readers and writers.
 
 `messages` has a class for each message. `codec` encodes them as single-object Avro by the released files of `avro/`,
 with `avro_writer`, and decodes them, with `decoded_cache`. `inputs` reads what producers publish, and `vocabulary` has

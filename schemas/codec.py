@@ -1,4 +1,4 @@
-"""Messages to bytes and back: Avro single-object encoding after the released files of `avro/`."""
+"""The codec of messages: Avro single-object encoding by the released files of `avro/`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 MARKER: Final = b"\xc3\x01"
 HEADER_BYTES: Final = 10
 CACHED_BYTES: Final = 8 << 20
-"""Of the encodings in the cache; the messages themselves take a few times as much."""
+"""The most bytes of encodings in the cache; the messages themselves take a few times as much."""
 MESSAGES: Final[tuple[type, ...]] = (
     *observations.OBSERVATIONS,
     *inbox.INBOX_ITEMS,
@@ -64,14 +64,14 @@ _RECORDS: Final = {
     )
 }
 _BROKEN: Final = (EOFError, ValueError, IndexError, KeyError, TypeError, OverflowError, MemoryError)
-"""What fastavro raises for bytes that are none of the schema's."""
+"""The errors of fastavro for bytes that do not match the schema."""
 Message = TypeVar("Message")
 decoded_cache: Final = DecodedCache(CACHED_BYTES)
-"""What `decode` looks into first: the one cache of the process.
+"""The cache of the process, which `decode` consults first.
 
-Who publishes a record, the fold of its shard and the agents that read it decode the same bytes within moments. It is
-shared by all of them, and not passed along, because it changes no answer: a message is what its bytes say, and neither
-of them changes. Without an entry `decode` reads the bytes.
+The publisher of a record, the fold of its shard and the agents that read it decode the same bytes within moments. The
+cache is global rather than passed along, because it does not affect any result: messages and their bytes are immutable.
+Without an entry, `decode` reads the bytes.
 """
 
 
@@ -84,7 +84,7 @@ class UnknownSchema(Undecodable):
 
 
 class _Spelling:
-    """How one message class is written and read."""
+    """The writer and the reader of one message class."""
 
     def __init__(self, message: type) -> None:
         raw = released_schema(message)
@@ -98,7 +98,7 @@ class _Spelling:
 
 @cache
 def newest_version(message: type) -> int:
-    """Return the number of the newest schema of a message: what is written."""
+    """Return the number of the newest schema of a message, with which it is written."""
     version, folder = 1, resources.files("schemas") / "avro"
     while (folder / f"{message.__name__}.v{version + 1}.avsc").is_file():
         version += 1
@@ -106,7 +106,7 @@ def newest_version(message: type) -> int:
 
 
 def released_schema(message: type, version: int | None = None) -> dict[str, Any]:
-    """Return a version (default: the newest) of the schema of a message as it is released in `avro/`."""
+    """Return a version (by default the newest) of the schema of a message, as released in `avro/`."""
     number = version or newest_version(message)
     text = (resources.files("schemas") / "avro" / f"{message.__name__}.v{number}.avsc").read_text("utf-8")
     schema: dict[str, Any] = orjson.loads(text)
@@ -114,7 +114,7 @@ def released_schema(message: type, version: int | None = None) -> dict[str, Any]
 
 
 def schema_fingerprint(schema: Any) -> bytes:  # noqa: ANN401 - a schema is any JSON
-    """Return CRC-64-AVRO of the parsing canonical form: 8 bytes, little-endian as single-object encoding wants."""
+    """Return CRC-64-AVRO of the parsing canonical form: 8 bytes, little-endian as single-object encoding requires."""
     return bytes.fromhex(fingerprint(to_parsing_canonical_form(schema), "CRC-64-AVRO"))
 
 
@@ -125,7 +125,7 @@ def _spellings() -> dict[type, _Spelling]:
 
 @cache
 def _by_header() -> dict[bytes, tuple[_Spelling, Any]]:
-    """Return for each released schema the spelling of its message and, where it is an older one, the schema itself."""
+    """Return the spelling of the message for each released schema, with the schema itself if it is an older one."""
     found: dict[bytes, tuple[_Spelling, Any]] = {}
     for message, spelling in _spellings().items():
         found[spelling.header] = (spelling, None)
@@ -199,15 +199,15 @@ def encode(message: Any) -> bytes:  # noqa: ANN401 - any class of MESSAGES
 
 
 def _written(message: Any) -> bytes | None:  # noqa: ANN401 - any class of MESSAGES
-    """Return the encoding of a message that decoding gives back with the very same types; None for any other.
+    """Return the encoding of a message if decoding returns exactly the same types; None otherwise.
 
-    A checker of types lets an int stand for a float and a subclass for its class; the bytes say which it is read as.
+    A type checker accepts an int for a float and a subclass for its class, but the bytes determine the decoded type.
     """
     spelling = _spellings()[type(message)]
     out = bytearray(spelling.header)
     try:
         spelling.write(message, out)
-    except (UnlikeRead, AttributeError, TypeError, ValueError):  # fastavro says what is wrong, if it is
+    except (UnlikeRead, AttributeError, TypeError, ValueError):  # fastavro then reports any fault
         return None
     return bytes(out)
 
@@ -221,20 +221,20 @@ def _written_by_fastavro(message: Any) -> bytes:  # noqa: ANN401 - any class of 
 
 
 def decode(data: bytes) -> Any:  # noqa: ANN401 - any class of MESSAGES
-    """Return the message, which other callers may hold too. Raises Undecodable or UnknownSchema."""
+    """Return the message, which may be shared with other callers. Raises Undecodable or UnknownSchema."""
     return decoded_cache.get(data) or _decoded(data)
 
 
 def cache_decoded(data: bytes, message: Any) -> None:  # noqa: ANN401 - any class of MESSAGES
-    """Have `decode` return this very message for these bytes; it must be what decoding them gives.
+    """Make `decode` return this message for these bytes; it must be equal to the result of decoding them.
 
-    Only for what will be decoded again soon: it costs memory, and takes the place of others.
+    Use it only for bytes that will be decoded again soon: an entry costs memory and displaces others.
     """
     decoded_cache.put(data, message)
 
 
 def encode_cached(message: Any) -> bytes:  # noqa: ANN401 - any class of MESSAGES
-    """Return a message's encoding, and cache the message if it is what decoding would give."""
+    """Return a message's encoding, and cache the message if decoding would return an equal one."""
     data = _written(message)
     if data is None:
         return _written_by_fastavro(message)
@@ -264,15 +264,15 @@ def _decoded(data: bytes) -> Any:  # noqa: ANN401 - any class of MESSAGES
 
 
 _LONGEST_BRANCH: Final = 3
-"""Bytes of the number of a union's branch."""
+"""The most bytes of the number of a union's branch."""
 
 
 def decode_written(body: bytes, writer: Any, *expected: type[Message]) -> Message:  # noqa: ANN401 - a parsed schema
     """Return the message in an Avro body that another schema wrote, resolved against ours of the same record name.
 
-    Names compare without their namespaces, fields that ours lacks are skipped, those that the writer's lacks, or has as
-    null where ours knows none, take our defaults. Of a union at the top the branch counts that was written. Raises
-    Undecodable where that does not lead to one of the expected messages.
+    Names are compared without their namespaces. Fields that our schema lacks are skipped. Fields that the writer's
+    schema lacks, or holds as null where ours does not allow null, get our defaults. At a top-level union, the written
+    branch counts. Raises Undecodable if the result is not one of the expected messages.
     """
     if isinstance(writer, list):
         branch, body = _branch(body)
@@ -312,7 +312,7 @@ def decode_written(body: bytes, writer: Any, *expected: type[Message]) -> Messag
 
 
 def _branch(body: bytes) -> tuple[int, bytes]:
-    """Return which branch of a union a body has, and the rest; -1 where it names none."""
+    """Return the branch of a union that a body names, and the rest of the body; -1 if it names none."""
     number = shift = 0
     for place, byte in enumerate(body[:_LONGEST_BRANCH]):
         number |= (byte & 0x7F) << shift
@@ -325,7 +325,10 @@ def _branch(body: bytes) -> tuple[int, bytes]:
 
 
 def _as_ours(value: Any, schema: Any) -> Any:  # noqa: ANN401 - what fastavro reads, and a parsed schema
-    """Return a record without the nulls for which ours has a default, and no null; a UUID is a text."""
+    """Return a record without the nulls of fields for which our schema has a default but allows no null.
+
+    A UUID becomes a text.
+    """
     if isinstance(value, UUID):
         return str(value)
     if not isinstance(value, dict) or not isinstance(schema, dict) or schema.get("type") != "record":
@@ -351,10 +354,10 @@ def decode_as(data: bytes, *expected: type[Message]) -> Message:
 
 
 def decode_strictly(data: bytes, *expected: type[Message]) -> Message:
-    """Return the message as `decode_as` does, if its bytes are what encoding it gives; for what others have written.
+    """Return the message as `decode_as` does, if encoding it gives the same bytes. Use it for bytes of other writers.
 
-    fastavro takes a union's branch of -1 for the last and a boolean of 2 for true, where the specification knows
-    neither. What an older version's schema has written is taken as it is read. Raises Undecodable.
+    fastavro accepts a union's branch of -1 as the last one and a boolean of 2 as true, which the specification does not
+    allow. Bytes of an older version's schema are accepted as they are read. Raises Undecodable.
     """
     message = decode_as(data, *expected)
     is_newest = data[:HEADER_BYTES] == _spellings()[type(message)].header

@@ -1,4 +1,4 @@
-"""A cache of decoded messages by their encoding, so that bytes that several readers need are decoded once."""
+"""A cache of decoded messages by their encoding, so that bytes with several readers are decoded once."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from typing import Any
 
 
 class DecodedCache:
-    """Messages until their encodings are more than `max_bytes`; then it starts anew. Safe from any thread.
+    """A cache that starts empty again when the encodings of its messages exceed `max_bytes`. It is thread-safe.
 
-    Two threads that put at once may count a message's bytes twice or not at all, which moves the moment at which it
-    starts anew and nothing else.
+    Concurrent puts may count a message's bytes twice or not at all, which only shifts the moment of starting again.
     """
 
     def __init__(self, max_bytes: int) -> None:
@@ -18,12 +17,12 @@ class DecodedCache:
         self._bytes = 0
 
     def clear(self) -> None:
-        """Keep nothing of what was put until now."""
+        """Remove all messages."""
         self._messages, self._bytes = {}, 0
 
     def get(self, data: bytes) -> Any:  # noqa: ANN401 - any class of messages
-        """Return the message of these bytes, None when it is not kept."""
-        return self._messages.get(data) if self._messages else None  # to hash a message takes a microsecond
+        """Return the message of these bytes; None if it is not cached."""
+        return self._messages.get(data) if self._messages else None  # hashing the bytes takes a microsecond
 
     def put(self, data: bytes, message: Any) -> None:  # noqa: ANN401 - any class of messages
         """Keep a message by its bytes."""

@@ -1,4 +1,4 @@
-"""Disclosure: what logs, answers and reports may show of a setting or an error. No secret, no user's word."""
+"""Disclosure: what logs, answers and reports may show of a setting or an error: no secrets, and no words of users."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ HIDDEN: Final = "…"
 _SCHEME: Final = re.compile(r"(?:[a-z][a-z0-9+.-]*://)?", re.IGNORECASE)
 _PORTS: Final = re.compile(r"\?\w+=\d+(?:&\w+=\d+)*")
 _QUOTING: Final = (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, AssertionError)
-"""Python's own errors whose messages quote the value that they met, which may be a user's words."""
+"""Python's own errors whose messages quote the offending value, which may be a user's words."""
 _OURS: Final = ("mnemolog.", "projections.", "streams.", "schemas.")
 
 
 def masked(value: str) -> str:
-    """Return an address without name, password and what its query says, for logs and errors; numbers in a query stay.
+    """Return an address without name, password and query, for logs and errors; a query of plain numbers stays.
 
-    What stands before the last `@` goes, also where the value is no URL, for a password may hold any character; where
-    that could as well be a query, all but the scheme goes.
+    The part before the last `@` is removed even if the value is not a URL, because a password may contain any
+    character. If that part could also be a query, everything but the scheme is removed.
     """
     match = _SCHEME.match(value)
     scheme = match[0] if match else ""
@@ -35,9 +35,9 @@ def masked(value: str) -> str:
 
 
 def describe(error: BaseException) -> str:
-    """Return the type and the message of an error; the type alone where the message may quote what it met.
+    """Return the type and the message of an error; only the type if the message may quote a value.
 
-    Errors of our own classes are written to be read by operators, and quote nothing.
+    The messages of our own classes are written for operators and quote nothing.
     """
     name = type(error).__name__
     message = "" if _quotes(error) else str(error)

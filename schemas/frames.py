@@ -1,4 +1,4 @@
-"""Frames: how this process and a child process speak over pipes, one length and so many bytes at a time."""
+"""Frames: the units in which this process and a child process communicate over pipes, a length and that many bytes."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ LENGTH_BYTES: Final = 4
 
 
 def frame_of(body: bytes) -> bytes:
-    """Return a frame with its length."""
+    """Return a body preceded by its length."""
     return len(body).to_bytes(LENGTH_BYTES, "little") + body
 
 
 def write_frame(pipe: BinaryIO, body: bytes) -> None:
-    """Write a frame and flush it. Raises OSError when the other end of the pipe is closed."""
+    """Write a frame and flush it. Raises OSError if the other end of the pipe is closed."""
     pipe.write(frame_of(body))
     pipe.flush()
 
 
 def read_frame(pipe: BinaryIO) -> bytes | None:
-    """Return the next frame; None when the pipe has ended, also within a frame."""
+    """Return the next frame; None if the pipe has ended, even within a frame."""
     head = pipe.read(LENGTH_BYTES)
     if len(head) < LENGTH_BYTES:
         return None

@@ -1,4 +1,4 @@
-"""Owners of memories, and ids that are derived from their cause, so that twice is once."""
+"""Owners of memories, and ids that are derived from their cause, so that repeats get the same id."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ SYSTEM_TENANT: Final = "*"
 """The reserved tenant of ticks: `*/p` is partition p itself."""
 
 OURS: Final = "mnemolog"
-"""The source system of exports and of what users share: its memory ids are ours, and differ from user to user."""
+"""The source system of exports and shared memories: its memory ids are ours, and differ from user to user."""
 
 MAX_USER_ID_CHARACTERS: Final = 256
 _TENANT = re.compile(r"[a-z0-9_-]{1,63}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _STEPS = re.compile(r"(?:^|[/\\]|%2f|%5c)(?:\.|%2e){1,2}(?:$|[/\\?#]|%2f|%5c)", re.IGNORECASE)
-"""What a parser of URLs takes for a step within a path, spelt out or encoded: `/users/./wake` is `/users/wake`."""
+"""Parts that a URL parser treats as a step in a path, plain or encoded: `/users/./wake` means `/users/wake`."""
 PATH_REFUSED: Final = "is a step in a path, such as `.` and `..`, which leads elsewhere in a URL: choose another"
 
 
@@ -44,19 +44,19 @@ class InvalidOwner(ValueError):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Owner:
-    """Whose memory it is. The key of every message is `tenant/user_id`, split at the first slash."""
+    """The owner of memories. The key of every message is `tenant/user_id`, split at the first slash."""
 
     tenant: str
     user_id: str
     key: bytes = field(init=False, repr=False, compare=False)
-    """The message key, UTF-8. It is made once: one memory asks for it, and for the hash, some sixty times."""
+    """The message key in UTF-8, computed once: one memory needs it, and its hash, about sixty times."""
 
     def __post_init__(self) -> None:
-        """Make the key."""
+        """Compute the key."""
         object.__setattr__(self, "key", f"{self.tenant}/{self.user_id}".encode())
 
     def __hash__(self) -> int:
-        """Return the hash of the key, which bytes keep."""
+        """Return the hash of the key, which `bytes` caches."""
         return hash(self.key)
 
     @property
@@ -72,7 +72,7 @@ class Owner:
     @classmethod
     @lru_cache(maxsize=1_024)
     def of(cls, tenant: str, user_id: str) -> Owner:
-        """Return an owner, the same object for recent ones: one turn asks for it some thirty times."""
+        """Return an owner, cached for recent ones: one turn needs it about thirty times."""
         return cls(tenant, user_id)
 
     @classmethod
@@ -88,19 +88,19 @@ class Owner:
 
 
 def partition_owner(partition: int) -> Owner:
-    """Return the reserved owner under which partition's ticks are decided."""
+    """Return the reserved owner under which a partition's ticks are decided."""
     return Owner(SYSTEM_TENANT, str(partition))
 
 
 def check_user_id(user_id: str, *, field: str = "user_id", instead: str = "") -> str:
-    """Return the id if it may be given from now on. Raises InvalidOwner, as `known_user_id` does."""
+    """Return the id if new input may use it. Raises InvalidOwner, as `known_user_id` does."""
     if is_path(known_user_id(user_id, field=field, instead=instead)):
         raise InvalidOwner(f"user_id {PATH_REFUSED}")
     return user_id
 
 
 def known_user_id(user_id: str, *, field: str = "user_id", instead: str = "") -> str:
-    """Return the id if a log may hold it. Raises InvalidOwner, which names `field` and what may be done `instead`."""
+    """Return the id if a log may hold it. Raises InvalidOwner, which names `field` and an alternative (`instead`)."""
     if not user_id:
         raise InvalidOwner(f"{field} is empty: give the user's id{instead}")
     if user_id == GLOBAL_USER:
@@ -113,19 +113,19 @@ def known_user_id(user_id: str, *, field: str = "user_id", instead: str = "") ->
 
 
 def is_path(name: str) -> bool:
-    """Return whether a part of a URL's path that is this name, or has it inside, would lead elsewhere."""
+    """Return whether a URL with this name in its path would lead elsewhere."""
     return _STEPS.search(name) is not None
 
 
 def check_id(name: str) -> str:
-    """Return an id that a caller chose, if it can stand in a line of a log and in a URL. Raises ValueError."""
+    """Return an id that a caller chose, if log lines and URLs can contain it. Raises ValueError."""
     if is_path(no_controls(name)):
         raise ValueError(PATH_REFUSED)
     return name
 
 
 def no_controls(name: str) -> str:
-    """Return a name that a caller chose, if it can stand in a line of a log. Raises ValueError."""
+    """Return a name that a caller chose, if log lines can contain it. Raises ValueError."""
     if _CONTROL.search(name):
         raise ValueError("has control characters: remove them")
     return name
@@ -140,13 +140,13 @@ def check_tenant(tenant: str) -> str:
 
 def derived_id(*cause: object) -> str:
     """Return the uuid5 of the cause's parts; the same cause always has the same id."""
-    # As `str(uuid5(NAMESPACE, …))` spells it, without the objects between: a turn's way needs several.
+    # The same as `str(uuid5(NAMESPACE, …))` without the intermediate objects: each turn needs several ids.
     spelt = sha1(_NAMESPACE + "\x1f".join(map(str, cause)).encode(), usedforsecurity=False).hexdigest()
     return f"{spelt[:8]}-{spelt[8:12]}-5{spelt[13:16]}-{_VARIANTS[spelt[16]]}{spelt[17:20]}-{spelt[20:32]}"
 
 
 def extracted_memory_id(owner: Owner, first_piece: str, ordinal: int, model: str, prompt_hash: str) -> str:
-    """Return the id of the memory that an extraction forms: from the cause, not from the content.
+    """Return the id of the memory that an extraction forms, derived from its cause and not from its content.
 
     `ordinal` counts, from 0, the candidates of one answer that cite `first_piece` first.
     """
@@ -169,15 +169,15 @@ def wake_id_of(owner: Owner, cause: str, due_at: datetime) -> str:
 
 
 def import_id(owner: Owner, source_system: str, source_user: str, source_memory: str) -> str:
-    """Return the id of the command that brings a memory of another place to this owner: the same one each time."""
+    """Return the id of the command that imports a memory from another system for this owner; repeats get the same."""
     return derived_id("import", owner.tenant, owner.user_id, source_system, source_user, source_memory)
 
 
 def piece_id(event_id: str, number: int) -> str:
-    """Return the name of an observation's stretch `number`, from 0."""
+    """Return the id of an observation's piece; `number` counts from 0."""
     return f"{event_id}#{number}"
 
 
 def event_of_piece(piece: str) -> str:
-    """Return the observation that a piece is a stretch of."""
+    """Return the id of the observation to which a piece belongs."""
     return piece.rpartition("#")[0]

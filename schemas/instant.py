@@ -1,4 +1,4 @@
-"""Times: the clock, and how times are read in events, requests and on the command line, and written in answers."""
+"""Times: the clock, and the reading and writing of times in events, requests, answers and on the command line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _RFC3339: Final = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]
 YEARS: Final = range(1000, 9001)
 """Accepted years: days before and after a time in them are still valid times."""
 END_OF_DAY: Final = "T23:59:59Z"
-"""After a date: its last second, where somebody gives the day until which something holds."""
+"""The suffix that turns a date into its last second, for a day until which something holds."""
 _DATE_CHARACTERS: Final = len("2026-01-05")
 _MINUTE: Final = len("2026-01-05T08:00")
 _MIDNIGHT: Final = "T00:00:00Z"
@@ -20,10 +20,10 @@ _WANTED: Final = (
 
 
 class Clock(Protocol):
-    """Returns the time in UTC: edges read it, and rules are passed the time."""
+    """The source of the time in UTC: only the edges read it, and rules get the time as an argument."""
 
     def now(self) -> datetime:
-        """Return the present instant, aware, in UTC."""
+        """Return the current instant, aware, in UTC."""
         ...
 
 
@@ -57,7 +57,7 @@ def instant(moment: datetime | None) -> str | None:
 
 
 def shown_day(occurred_at: str, formed_at: str | None) -> str:
-    """Return the day of an answer's `occurred_at`, of a plan with an hour the minute too: both are those of UTC."""
+    """Return the day of an answer's `occurred_at` in UTC, with the minute if it is a plan with a time of day."""
     is_plan = formed_at is not None and occurred_at > formed_at
     if is_plan and occurred_at[_DATE_CHARACTERS:] != _MIDNIGHT:
         return f"{occurred_at[:_MINUTE]}Z"

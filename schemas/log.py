@@ -1,4 +1,4 @@
-"""The log: an ordered, durable sequence of records for each partition of a topic. The protocol of every engine."""
+"""The log: an ordered, durable sequence of records for each partition of a topic, and the protocol of its engines."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 ERASED_VALUE: Final = b"\xc3\x03"
-"""Replaces an erased record in a log whose records can be overwritten."""
+"""The value that replaces an erased record in a log whose records can be overwritten."""
 Headers: TypeAlias = tuple[tuple[str, bytes], ...]
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Position:
-    """Where a record stands; written `topic:partition:offset`."""
+    """The position of a record, written as `topic:partition:offset`."""
 
     topic: str
     partition: int
@@ -34,7 +34,7 @@ class Position:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewRecord:
-    """What is to be appended, and to which partition: `schemas.topics.partition_of` computes it from the key."""
+    """A record to append; `schemas.topics.partition_of` computes its partition from the key."""
 
     topic: str
     partition: int
@@ -42,14 +42,14 @@ class NewRecord:
     value: bytes
     headers: Headers = ()
     outlives_user: bool = False
-    """Whether it stays readable when its user's key is destroyed: it is sealed with the installation's key."""
+    """Whether it stays readable when its user's key is destroyed, because it is sealed with the installation's key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """What the log holds: `recorded_at` is the broker's append time.
+    """A record in the log; `recorded_at` is the broker's append time.
 
-    Within a partition it never decreases, except where a wrong clock was put right (a tick of the policy `clock`).
+    Within a partition, it never decreases, except after the correction of a wrong clock (a tick of the policy `clock`).
     """
 
     position: Position
@@ -58,11 +58,11 @@ class Record:
     value: bytes
     headers: Headers = ()
     is_erased: bool = False
-    """Whether its user's key was destroyed: then it has no key and no value, and is skipped."""
+    """Whether its user's key was destroyed; the record then has no key and no value, and is skipped."""
     is_settled: bool = False
-    """Whether it was appended together with what its delivery would lead to, so that no agent needs it."""
+    """Whether it was appended together with the results of its delivery, so that no agent needs it."""
     stored_hash: bytes = field(default=b"", compare=False)
-    """The hash of what the log stores, where it is known already. See `schemas.messages.chain`."""
+    """The hash of the stored record, if it is known already. See `schemas.messages.chain`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class LogLocked(LogError):
 
 
 class LogMoved(LogError):
-    """Somebody else's record came first to where a record was to stand. Nothing was appended."""
+    """Another record has taken the place that was foreseen for one. Nothing was appended."""
 
 
 class UnknownTopic(LogError):
@@ -114,7 +114,8 @@ class Log(Protocol):
         """Append all records, each to its partition, in the given order; return when all are durable (fsync, acks=all).
 
         Raises LogUnavailable (any of them may have been appended: appending again is safe, because folds count
-        each message once), LogFull, LogDamaged, UnknownTopic; RecordTooLarge for one of them, and then none was.
+        each message once), LogFull, LogDamaged, UnknownTopic. If one of them is too large, none is appended, and
+        RecordTooLarge is raised.
         """
         ...
 
@@ -130,37 +131,37 @@ class Log(Protocol):
         ...
 
     async def earliest(self, topic: str, partition: int) -> int:
-        """Return the offset of the first record still held, or `end` when there is none."""
+        """Return the offset of the first remaining record, or `end` if there is none."""
         ...
 
     async def partitions(self, topic: str) -> int:
-        """Return how many partitions the topic has. Raises UnknownTopic."""
+        """Return the number of the topic's partitions. Raises UnknownTopic."""
         ...
 
 
 class TrimmedLog(Log, Protocol):
-    """A log whose oldest records can be removed before their topic's own retention takes them."""
+    """A log whose oldest records can be removed before their topic's own retention removes them."""
 
     async def drop_before(self, topic: str, partition: int, offset: int) -> None:
-        """Delete the partition's records before an offset; offsets stay. Deleting them again changes nothing.
+        """Delete the partition's records before an offset; offsets do not change. A repeated deletion has no effect.
 
-        Raises LogUnavailable, UnknownTopic, and LogError where the log does not allow it.
+        Raises LogUnavailable, UnknownTopic, and LogError if the log does not allow it.
         """
         ...
 
 
 class ExclusiveLog(Log, Protocol):
-    """A log that no other process appends to, so that a record's place can be known before it is appended."""
+    """A log to which no other process appends, so that a record's place is known before it is appended."""
 
     def next_place(self, topic: str, partition: int) -> Appended:
-        """Return the position and the time that a record appended now would get. Raises UnknownTopic."""
+        """Return the position and the time of a record that would be appended now. Raises UnknownTopic."""
         ...
 
     async def append_settled(self, records: Sequence[NewRecord], places: Sequence[Appended]) -> list[Appended]:
-        """Append records that no agent of this process needs, and some of which must get the places foreseen for them.
+        """Append records that no agent of this process needs, some of them at foreseen places.
 
-        `places` are the first ones wanted, one for each partition in question, all of one time, which is that of all
-        records. As `append`, and raises LogMoved where a partition ends elsewhere by now, or one of the records'
-        partitions has a later time: then nothing was appended.
+        `places` has the first place in each partition concerned. All have the same time, which becomes that of all
+        records. Raises the same errors as `append`, and LogMoved, without appending anything, if a partition now ends
+        elsewhere or has a later time.
         """
         ...

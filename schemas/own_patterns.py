@@ -1,7 +1,7 @@
-"""Own patterns of a policy: what a tenant wants kept out besides the known kinds, in expressions that are linear.
+"""A policy's own patterns: regular expressions, linear in time, for further things that a tenant wants to exclude.
 
-The check is of the pattern, not of texts: it counts how many steps a search may take at most from one character on.
-Python's expressions backtrack, so a repeat has an end, and few readings of the same text.
+The pattern itself is checked, not texts: the check computes the most steps of a search from one character on. Python's
+expressions backtrack, so repeats must be bounded and must not read the same text in many ways.
 """
 
 from __future__ import annotations
@@ -18,41 +18,41 @@ if TYPE_CHECKING:
 MAX_PATTERNS: Final = 10
 MAX_PATTERN_CHARACTERS: Final = 200
 MAX_STEPS: Final = 200
-"""From one character of a text on: 65,536 characters then take a few tenths of a second at worst."""
+"""The most steps from one character of a text on: 65,536 characters then take a few tenths of a second at worst."""
 MAX_FOUND: Final = 200
-"""Characters that a pattern may match."""
+"""The most characters that a pattern may match."""
 _ONE_CHARACTER: Final = frozenset({sre.LITERAL, sre.NOT_LITERAL, sre.ANY, sre.IN, sre.AT})
 _REPEATS: Final = frozenset({sre.MAX_REPEAT, sre.MIN_REPEAT})
 
 
 @dataclass(frozen=True, slots=True)
 class OwnPattern:
-    """What is found by it, and what is then done; its name is the mark that takes its place."""
+    """A pattern and the action for its matches; its name is the mark that replaces them."""
 
     name: str
     pattern: str
     action: str
-    """redact or refuse."""
+    """`redact` or `refuse`."""
 
 
 class UnfitPattern(ValueError):
-    """The pattern cannot be used: the message says what to change, and quotes nothing."""
+    """The pattern is unusable: the message says what to change, and quotes nothing."""
 
 
 class _Work(NamedTuple):
-    """What matching takes at most: steps, and in how many ways it may end."""
+    """The most work of a match: its steps, and the number of ways in which it may end."""
 
     steps: int
     ways: int
 
 
 def compiled(pattern: str) -> re.Pattern[str]:
-    """Return a pattern that is linear in any text. Raises UnfitPattern."""
+    """Return a compiled pattern whose search time is linear in any text. Raises UnfitPattern."""
     if len(pattern) > MAX_PATTERN_CHARACTERS:
         raise UnfitPattern(f"has {len(pattern)} characters: at most {MAX_PATTERN_CHARACTERS} are allowed")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error")  # what `re` only warns of means something else one day
+            warnings.simplefilter("error")  # syntax that `re` warns about may change its meaning
             made = re.compile(pattern)
             tree = sre.parse(pattern, made.flags)
     except (re.error, ValueError, Warning, OverflowError, RecursionError) as error:
@@ -71,12 +71,12 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 
 def _sequence(items: Iterable[Any]) -> _Work:
-    """Return the work of one item after another: each is begun anew for every way in which those before it end."""
+    """Return the work of a sequence: each item is matched again for every way in which the previous ones may end."""
     steps, ways = 0, 1
     for item in items:
         work = _item(*item)
         steps, ways = steps + ways * work.steps, ways * work.ways
-        if steps > 10**6:  # the numbers may grow exponentially, and it is too much already
+        if steps > 10**6:  # already too many; the numbers may grow exponentially
             break
     return _Work(steps, ways)
 

@@ -1,4 +1,4 @@
-"""A policy: what a tenant, or one of its agents, wants remembered, in which words, and at what cost."""
+"""A policy: the wishes of a tenant, or of one of its agents, about the content and cost of memories."""
 
 from __future__ import annotations
 
@@ -22,60 +22,60 @@ RULES: Final = "rules"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """Instructions for the extractors. Without any field it is the default: all is done as if there were none."""
+    """Instructions for the extractors. A policy without any field is the default, and has no effect."""
 
     instructions: str = ""
-    """Words for the model, behind its rules."""
+    """Text for the model, after its rules."""
     categories: Mapping[str, str] = field(default_factory=dict)
-    """What belongs into a category here, for the model."""
+    """The content of each category, for the model."""
     attributes: Mapping[str, str] = field(default_factory=dict)
-    """More attributes, with what they hold; the profile shows them under `other`."""
+    """Additional attributes with their meaning; the profile shows them under `other`."""
     shapes: Mapping[str, str] = field(default_factory=dict)
-    """Those of them whose shape a JSON Schema says: `single`, `list` or `map`."""
+    """The shapes of those attributes that a JSON Schema defines: `single`, `list` or `map`."""
     never: tuple[str, ...] = ()
-    """Words and phrases: what has one of them in it is not remembered."""
+    """Words and phrases: a statement that contains one of them is not remembered."""
     never_categories: tuple[str, ...] = ()
     never_attributes: tuple[str, ...] = ()
     tokens_per_user_day: int | None = None
-    """Model tokens of a user's UTC day; beyond them the rules extract. None: as many as it takes."""
+    """The most model tokens for a user per UTC day; then the rules extract. None means unlimited."""
     tokens_per_tenant_day: int | None = None
-    """Likewise of all users of the tenant."""
+    """The same for all users of the tenant together."""
     when_refused: str = REJECT
-    """What is done with a window to which no model gives a usable answer: `reject`, or `rules` extract meanwhile."""
+    """The action for a window without a usable answer by a model: `reject`, or `rules` to extract by rules for now."""
     redaction: Mapping[str, str] = field(default_factory=dict)
-    """What is done with each kind of number or secret: `redact`, `refuse` or `keep`; `all` is the others."""
+    """The action for each kind of number or secret: `redact`, `refuse` or `keep`; `all` means the other kinds."""
     redaction_patterns: tuple[OwnPattern, ...] = ()
-    """What else must not be kept."""
+    """Patterns of further texts that must not be kept."""
 
     @property
     def is_default(self) -> bool:
-        """Return whether nothing is said."""
+        """Return whether the policy has no effect."""
         return self == Policy()
 
     @property
     def has_budget(self) -> bool:
-        """Return whether it bounds what the model may cost."""
+        """Return whether it limits the cost of the model."""
         return self.tokens_per_user_day is not None or self.tokens_per_tenant_day is not None
 
     @property
     def policy_id(self) -> str:
-        """Sixteen hex digits of SHA-256 over what is said, which a field that is added later does not change."""
+        """Sixteen hex digits of SHA-256 over the fields that are set, so that fields added later do not change it."""
         blank = asdict(Policy())
         said = {name: value for name, value in asdict(self).items() if value != blank[name]}
         return hashlib.sha256(orjson.dumps(said, option=orjson.OPT_SORT_KEYS)).hexdigest()[:ID_DIGITS]
 
     def shape_of(self, attribute: str | None) -> str | None:
-        """Return the shape of an attribute that it brings; None of others, and of its lists."""
+        """Return the shape of one of its attributes; None for other attributes and for lists."""
         shape = self.shapes.get(attribute) if attribute is not None else None
         return None if shape == MANY else shape
 
     def encoded(self) -> bytes:
-        """Return it as JSON, the fields in the order of their names."""
+        """Return the policy as JSON, with its fields sorted by name."""
         return orjson.dumps(asdict(self), option=orjson.OPT_SORT_KEYS)
 
     @classmethod
     def decoded(cls, data: bytes) -> Policy:
-        """Return the policy of some JSON, without fields that a newer version wrote. Raises ValueError, TypeError."""
+        """Return the policy from JSON, ignoring fields of newer versions. Raises ValueError, TypeError."""
         document = orjson.loads(data)
         if not isinstance(document, dict):
             raise TypeError("a policy is a JSON object")
@@ -107,7 +107,7 @@ class Policy:
         )
 
     def forbids(self, content: str, *, category: str, attribute: str | None, value: str | None) -> str | None:
-        """Return why something must not be remembered, None where it may."""
+        """Return the reason why a statement must not be remembered; None if it may."""
         if category in self.never_categories:
             return f"the policy never remembers {category}"
         if attribute in self.never_attributes:
@@ -119,7 +119,7 @@ class Policy:
 
 
 def _patterns_of(said: object) -> tuple[OwnPattern, ...]:
-    """Return the patterns of some JSON. Raises TypeError, and UnfitPattern for one that may take long."""
+    """Return the patterns from JSON. Raises TypeError, and UnfitPattern for an unusable pattern."""
     if not isinstance(said, list):
         raise TypeError("the patterns are no list")
     found = tuple(OwnPattern(**each) for each in said)

@@ -1,6 +1,6 @@
-"""What must not be kept: numbers and secrets are found in texts, and replaced or refused before anything is stored.
+"""Redaction: numbers and secrets in texts are replaced or refused before anything is stored.
 
-Numbers with a checksum are found by it, so that few ordinary ones are taken. A refusal names kinds, never words.
+Numbers with a checksum are recognised by it, so that few ordinary ones are affected. A refusal names kinds, not words.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
     Span: TypeAlias = tuple[int, int]
     _Finder: TypeAlias = tuple[str, str, "Action", Callable[[str], Iterator[Span]]]
-    """Its mark, what it is counted as, what is done, and what finds it."""
+    """The mark, the label for counting, the action, and the function that finds spans."""
     _Taken: TypeAlias = tuple[int, int, str, int]
-    """What is replaced, by which mark, and the length of what the mark stands for."""
+    """The begin and end of a replaced span, its mark, and the length of the longest match in it."""
 
 Kind: TypeAlias = Literal["secret", "email", "iban", "id_card", "card", "phone"]
 Action: TypeAlias = Literal["redact", "refuse"]
 
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
-"""In the order in which they are looked for: what lies within one of an earlier kind is not one of a later."""
+"""The kinds in the order of the search: a match inside one of an earlier kind does not count."""
 OWN: Final = "own"
-"""What own patterns are counted as: their names are a tenant's words."""
+"""The label under which a tenant's own patterns are counted, because their names are the tenant's words."""
 ALL: Final = "all"
 KEEP: Final = "keep"
 
@@ -47,12 +47,12 @@ _SECRET = re.compile(
     r"|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,})"
     r"|(?<=://)[^\s/@:]{0,64}:[^\s/@]{1,128}(?=@)"
 )
-"""Keys by how their makers let them begin, and what stands before the host of a URL."""
+"""Keys, recognised by the prefixes of their issuers, and the password in a URL."""
 _LETTERS: Final = "A-Za-z\u00c0-\u024f\u0370-\u04ff"
-"""Of addresses: Latin, Greek and Cyrillic. Chinese is written on to them without a space."""
+"""The letters of addresses: Latin, Greek and Cyrillic. Chinese text may follow an address without a space."""
 _EMAIL = re.compile(rf"[{_LETTERS}0-9._%+-]{{1,64}}@(?:[{_LETTERS}0-9-]{{1,63}}\.){{1,8}}[{_LETTERS}]{{2,24}}")
 _GAPS: Final = " -"
-"""Signs that numbers are grouped by, as they are folded."""
+"""The folded characters that group the digits of numbers."""
 _CARD_GAP: Final = re.compile("[ _/-]{0,2}")
 _IBAN = re.compile(rf"[A-Za-z]{{2}}[0-9]{{2}}(?:[{_GAPS}]{{0,2}}[A-Za-z0-9]){{11,30}}")
 _ID_CARD = re.compile(rf"(?<!\d)\d{{6}}[{_GAPS}]?\d{{8}}[{_GAPS}]?\d{{3}}(?:\d(?!\d)|[XxＸｘ])")
@@ -65,7 +65,7 @@ _PHONES = (
     re.compile(r"(?<!\d)(?:0\d{2,3}[- ]|[(]0\d{2,3}[)] ?)\d{7,8}(?!\d)"),
     re.compile(r"(?<!\d)0\d{2,4} \d{3,4} \d{3,4}(?!\d)"),
 )
-"""One by one, for the signs of two that stand side by side may be read as one that ends within the other."""
+"""The patterns are applied one by one, because two adjacent numbers may match as one that ends inside the second."""
 _IBAN_COUNTRIES: Final = {
     15: "NO",
     16: "BE",
@@ -86,26 +86,26 @@ _IBAN_COUNTRIES: Final = {
     32: "LC",
     33: "RU",
 }
-"""Countries by the length of their account numbers."""
+"""The countries by the length of their account numbers."""
 _IBAN_LENGTHS: Final = {country: length for length, named in _IBAN_COUNTRIES.items() for country in named.split()}
 MAX_PASSES: Final = 8
-"""Over one text; numbers that are written on to each other without end lose what is left beside the last marks."""
+"""The most passes over one text. In an endless chain of joined numbers, the rest next to the last marks is removed."""
 _WRITTEN_ON = re.compile(r"(?<=\])[A-Za-z0-9]+|(?<![A-Za-z0-9])[A-Za-z0-9]+(?=\[)")
 _GOES_ON: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9]|(?<=[A-Za-z])[_-])")
-"""The last sign of what was found and the next one, where they are written as one word."""
+"""The last character of a match and the next one, if they belong to the same word."""
 _LONG_RUN: Final = re.compile(r"(?<!\d)\d{5,64}(?!\d)")
-"""Digits in which one number may end and another begin."""
+"""A run of digits in which one number may end and another begin."""
 _NUMBER: Final = 64
-"""Characters that a number takes at most, with the signs in it."""
+"""The most characters of a number, including its separators."""
 _CARD_LENGTHS: Final = range(13, 20)
 _LONGEST_CARD: Final = _CARD_LENGTHS[-1]
 _CARD_BEGINNINGS: Final = range(2, 7)
 _CARDS_WITH_2: Final = range(2200, 2721)
-"""What begins with 2 otherwise is no card: dates and numbers of orders often begin with the year."""
+"""The first four digits of cards that begin with 2; dates and order numbers often begin with a year."""
 
 
 class Refused(ValueError):
-    """A text holds what is refused; the message names the kinds and quotes nothing."""
+    """A text contains refused content; the message names the kinds and quotes nothing."""
 
     def __init__(self, kinds: list[str]) -> None:
         named = ", ".join(kinds)
@@ -114,9 +114,9 @@ class Refused(ValueError):
 
 
 def actions_of(setting: str) -> dict[Kind, Action]:
-    """Read `card=redact,email=refuse`; `all=redact` stands for every kind, what is named later wins.
+    """Read `card=redact,email=refuse`; `all=redact` applies to every kind, and later entries win.
 
-    Raises ValueError, which says what may be written.
+    Raises ValueError, which describes the format.
     """
     actions: dict[Kind, Action] = {}
     for part in filter(None, (part.strip() for part in setting.split(","))):
@@ -136,7 +136,7 @@ def actions_of(setting: str) -> dict[Kind, Action]:
 
 
 def actions_said(said: Mapping[str, str]) -> dict[Kind, Action]:
-    """Return the actions of a policy: a kind's own, else that of `all`; `keep` is none."""
+    """Return the actions of a policy: the kind's own action, else that of `all`; `keep` means no action."""
     actions: dict[Kind, Action] = {}
     for kind in KINDS:
         match said.get(kind, said.get(ALL, KEEP)):
@@ -146,7 +146,7 @@ def actions_said(said: Mapping[str, str]) -> dict[Kind, Action]:
 
 
 def stricter(one: Mapping[Kind, Action], other: Mapping[Kind, Action]) -> dict[Kind, Action]:
-    """Return the actions of both: where both name a kind, refusing goes before replacing."""
+    """Return the actions of both; if both name a kind, refusing takes precedence over replacing."""
     both: dict[Kind, Action] = {}
     for kind in KINDS:
         wanted = {one.get(kind), other.get(kind)} - {None}
@@ -156,7 +156,7 @@ def stricter(one: Mapping[Kind, Action], other: Mapping[Kind, Action]) -> dict[K
 
 
 class Redaction:
-    """Replaces or refuses what must not be kept, as each kind's action says; kinds without one stay."""
+    """The replacement or refusal of content that must not be kept, by the action of its kind; other kinds stay."""
 
     def __init__(
         self,
@@ -164,9 +164,9 @@ class Redaction:
         count: Callable[[str, Action, int], None] = lambda *_: None,
         patterns: Iterable[OwnPattern] = (),
     ) -> None:
-        """Take the actions, and a tenant's own patterns; `count` is told how often a kind was found.
+        """Take the actions, and a tenant's own patterns; `count` is called with a kind, its action and a number.
 
-        It is told nothing of what was found, and all own patterns are `own`. Raises UnfitPattern.
+        It never gets the matches themselves, and all own patterns are counted as `own`. Raises UnfitPattern.
         """
         known = [kind for kind in KINDS if kind in actions]
         self._finders: list[_Finder] = [(kind, kind, actions[kind], find) for kind in known for find in _FINDERS[kind]]
@@ -178,26 +178,26 @@ class Redaction:
 
     @property
     def is_idle(self) -> bool:
-        """Return whether nothing is looked for."""
+        """Return whether there is nothing to search for."""
         return not self._finders and not self._own
 
     def replacing(self) -> Redaction:
-        """Return one that replaces also what this one refuses, and counts nothing."""
+        """Return a redaction that replaces what this one refuses, and does not count."""
         other = Redaction({})
         other._finders = [(name, label, "redact", finder) for name, label, _, finder in self._finders]
         other._own = [(name, label, "redact", finder) for name, label, _, finder in self._own]
         return other
 
     def counts(self, given: Any) -> dict[str, int]:  # noqa: ANN401 - any JSON
-        """Return how often what would be found in a JSON value, by its mark; this is not counted."""
+        """Return the number of matches in a JSON value by their mark, without reporting them to `count`."""
         found: Counter[tuple[str, str, Action]] = Counter()
         self._value(given, found)
         return {name: times for (name, _, _), times in sorted(found.items())}
 
     def value(self, given: Any, tally: Counter[str] | None = None) -> Any:  # noqa: ANN401 - any JSON
-        """Return a JSON value with every text in it redacted, keys and whole numbers too. Raises Refused.
+        """Return a JSON value with all texts in it redacted, including keys and whole numbers. Raises Refused.
 
-        `tally` is told how often each was found, by its mark.
+        `tally` gets the number of matches by their mark.
         """
         if self.is_idle:
             return given
@@ -229,21 +229,21 @@ class Redaction:
                 return given
 
     def _text(self, text: str, found: Counter[tuple[str, str, Action]]) -> str:
-        """Return a text in which nothing more is found: what is taken away may uncover what was written on to it."""
+        """Return a text without any matches; a replacement may uncover a number that was joined to it."""
         finders = [*self._own, *self._finders]
         for _ in range(MAX_PASSES):
             text, is_clean = _pass(text, finders, found)
             if is_clean:
                 return text
-            finders = self._finders  # own patterns are looked for once: their marks may hold what they find
+            finders = self._finders  # own patterns apply once: they may match their own marks
         return _WRITTEN_ON.sub("", text)
 
 
 def _pass(text: str, finders: list[_Finder], found: Counter[tuple[str, str, Action]]) -> tuple[str, bool]:
-    """Replace what the finders find in the same text; return the text, and whether they found nothing.
+    """Replace all matches of the finders in a text; return the text, and whether there was no match.
 
-    What overlaps is one replacement, of which no sign stays, with the mark of the longest. What lies within an earlier
-    kind's is not counted.
+    Overlapping matches are replaced as one, with the mark of the longest. A match inside one of an earlier kind is not
+    counted.
     """
     taken: list[_Taken] = []
     usual = _folded(text)
@@ -261,7 +261,7 @@ def _pass(text: str, finders: list[_Finder], found: Counter[tuple[str, str, Acti
 
 
 def _joined(taken: list[_Taken], spans: list[Span], name: str) -> tuple[list[_Taken], int]:
-    """Return what is taken with a kind's spans, in order and apart, and how many of the spans lie within no earlier."""
+    """Return the replacements merged with a kind's spans, and the number of spans outside earlier replacements."""
     joined: list[_Taken] = []
     counted = len(spans)
     for left, right, mark, longest in merge(taken, ((*span, name, 0) for span in spans), key=itemgetter(0)):
@@ -276,7 +276,7 @@ def _joined(taken: list[_Taken], spans: list[Span], name: str) -> tuple[list[_Ta
 
 
 def _written_together(text: str, finders: list[_Finder]) -> Iterator[tuple[_Finder, list[Span]]]:
-    """Find two numbers with nothing between them: at some place in a row of digits one ends and the other begins."""
+    """Find two adjacent numbers: at some place in a run of digits, one ends and the other begins."""
     for run in _LONG_RUN.finditer(text):
         for cut in range(run.start() + 1, run.end()):
             after = text[cut : cut + _NUMBER]
@@ -291,7 +291,7 @@ def _written_together(text: str, finders: list[_Finder]) -> Iterator[tuple[_Find
 
 
 def _sharing(text: str, finders: list[_Finder], seen: list[Span]) -> Iterator[tuple[_Finder, list[Span]]]:
-    """Find numbers that begin within one that was seen and go on behind it, where no boundary stands at its end."""
+    """Find numbers that begin inside a match and continue after it, if there is no boundary at its end."""
     for left, right in seen:
         if _GOES_ON.match(text, right - 1):
             for finder, cut in product(finders, range(max(left + 1, right - _NUMBER), right)):
@@ -305,7 +305,7 @@ def _finder(pattern: re.Pattern[str]) -> Callable[[str], Iterator[Span]]:
 
 
 def _finder_of_all(pattern: re.Pattern[str]) -> Callable[[str], Iterator[Span]]:
-    """Return what finds a number at each place where one begins, also within the one before."""
+    """Return a function that finds a number at each place where one begins, even inside the previous one."""
 
     def find(text: str) -> Iterator[Span]:
         found = pattern.search(text)
@@ -317,7 +317,7 @@ def _finder_of_all(pattern: re.Pattern[str]) -> Callable[[str], Iterator[Span]]:
 
 
 def _emails(text: str) -> Iterator[Span]:
-    """Find addresses, each with an @ of its own: the host of one may be the name in the next."""
+    """Find addresses, each with its own @: the host of one may be the name in the next."""
     found = _EMAIL.search(text) if "@" in text else None
     while found is not None:
         yield found.span()
@@ -325,9 +325,9 @@ def _emails(text: str) -> Iterator[Span]:
 
 
 def _ibans(text: str) -> Iterator[Span]:
-    """Find account numbers: they have the length of their country, and their remainder by 97 is 1.
+    """Find account numbers, which have the length of their country and leave the remainder 1 modulo 97.
 
-    Also one that begins within another.
+    A number that begins inside another is found, too.
     """
     start = 0
     while (found := _IBAN.search(text, start)) is not None:
@@ -342,7 +342,7 @@ def _ibans(text: str) -> Iterator[Span]:
 
 
 def _id_cards(text: str) -> Iterator[Span]:
-    """Find Chinese id numbers: they hold a date of birth, and their last sign is a checksum."""
+    """Find Chinese id numbers, which contain a date of birth and end with a checksum."""
     for found in _ID_CARD.finditer(text):
         given = [each for each in found[0] if each not in _GAPS]
         digits = [int(each) for each in given[:17]]
@@ -373,15 +373,15 @@ def _cards(text: str) -> Iterator[Span]:
 
 
 def _cards_in(text: str, groups: list[Span]) -> Iterator[Span]:
-    """Find the longest card number that begins with each of groups with gaps between them.
+    """Find the longest card number that begins at each of several groups of digits.
 
-    Also within one that was found: which of two is meant, nobody can tell.
+    A number inside another one is found, too, because it is unknown which of the two is meant.
     """
     digits = [int(digit) for left, right in groups for digit in text[left:right]]
     if len(digits) < _CARD_LENGTHS[0]:
         return
     sums = ([0], [0])
-    """Luhn's up to each digit, with the digits at even places doubled, and with those at odd ones."""
+    """Luhn's sums up to each digit, with the digits at even positions doubled, and with those at odd positions."""
     for place, digit in enumerate(digits):
         doubled = digit * 2 - 9 * (digit > 4)  # noqa: PLR2004 - the sum of the digits of its double
         for parity, known in enumerate(sums):
@@ -407,13 +407,13 @@ def _begins_a_card(digits: list[int]) -> bool:
 
 
 class _Folded(dict[int, str]):
-    """Signs as numbers and addresses are usually written with: digits and letters of full width, spaces, dashes.
+    """A mapping to the usual characters of numbers and addresses: full-width digits and letters, spaces, dashes.
 
-    One sign stays one sign, so that what is found in a folded text stands at the same place in the text.
+    Each character maps to one character, so that a match in a folded text has the same position in the original.
     """
 
     def __missing__(self, code: int) -> str:
-        """Return the usual sign for a code point, and remember it."""
+        """Return the usual character for a code point, and cache it."""
         sign = chr(code)
         plain = unicodedata.normalize("NFKC", sign)
         category = unicodedata.category(sign)

@@ -1,7 +1,7 @@
-"""Telemetry: the seam by which spans leave the system, and by which a trace travels with a record through the log.
+"""Telemetry: the interface through which spans leave the system, and by which a trace follows a record through the log.
 
-Nobody listens until `listen` is called: then nothing is made, measured or kept, and no record has another header than
-without this module. It knows no time, no random number and no thread; whoever listens does.
+There is no listener until `listen` is called: no spans are created, measured or kept, and records get no additional
+headers. This module uses no clock, no random numbers and no threads; a listener may.
 """
 
 from __future__ import annotations
@@ -24,64 +24,64 @@ if TYPE_CHECKING:
 Kind: TypeAlias = Literal["internal", "server", "client", "consumer"]
 
 TRACEPARENT: Final = "traceparent"
-"""The header of W3C Trace Context: ids and a flag, in which no word fits."""
+"""The header of W3C Trace Context: ids and a flag, which cannot hold words of users."""
 TRACESTATE: Final = "tracestate"
 _FORM: Final = re.compile(rb"00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 _NOTHING: Final[Attributes] = {}
 
 
 class Span(Protocol):
-    """A piece of work that is told about."""
+    """A piece of work that is reported."""
 
     @property
     def traceparent(self) -> str | None:
-        """The header by which another piece of work follows from this one."""
+        """The header by which another piece of work continues the trace of this one."""
         ...
 
     def note(self, attributes: Attributes) -> None:
-        """Add what is no word of anybody: ids, numbers, names of ours."""
+        """Add attributes without words of users: ids, numbers, our own names."""
         ...
 
     def reveal(self, attributes: Callable[[], Attributes]) -> None:
-        """Add words of users, where the operator wants them; else they are not even put together."""
+        """Add words of users, if the operator wants them; otherwise `attributes` is not even called."""
         ...
 
     def rename(self, name: str) -> None:
-        """Give a name that was not known when it began."""
+        """Set a name that was not known at the beginning."""
         ...
 
     def fail(self, kind: str) -> None:
-        """Say that it failed, by the kind of the error alone: its text may quote what was sent."""
+        """Mark the span as failed, with only the kind of the error: its text may quote the input."""
         ...
 
 
 class Listener(Protocol):
-    """Gets the spans of this process."""
+    """A receiver of the spans of this process."""
 
     def span(
         self, name: str, attributes: Attributes, *, kind: Kind, of: Carrier | None, is_measured: bool
     ) -> AbstractContextManager[Span]:
-        """Return a span that lasts as long as the block, within the current one, or within the trace of a carrier.
+        """Return a span that lasts as long as the block, inside the current one or the trace of a carrier.
 
-        `is_measured`: its duration counts in the metrics of its kind.
+        With `is_measured`, its duration counts in the metrics of its kind.
         """
         ...
 
     def current(self) -> Span:
-        """Return the span that is the current one in this context."""
+        """Return the current span of this context."""
         ...
 
     def made(self, memory_id: str, traceparent: str) -> None:
-        """Keep for a while which span made a memory."""
+        """Remember for a while which span created a memory."""
         ...
 
     def found(self, memory_ids: Iterable[str]) -> None:
-        """Link the current span to those that made some memories, each the first time that it is found."""
+        """Link the current span to those that created the memories, each only the first time it is found."""
         ...
 
 
 class _Silence:
-    """The span where nobody listens."""
+    """The span without a listener."""
 
     @property
     def traceparent(self) -> str | None:
@@ -109,7 +109,7 @@ class _Silence:
 
 
 class _Seat:
-    """Where the one listener of a process sits."""
+    """The holder of the process's only listener."""
 
     listener: Listener | None = None
 
@@ -119,7 +119,7 @@ _SILENCE: Final = _Silence()
 
 @contextmanager
 def listen(listener: Listener) -> Iterator[None]:
-    """Have a listener get every span of this process until the block ends."""
+    """Send every span of this process to a listener until the block ends."""
     before, _Seat.listener = _Seat.listener, listener
     try:
         yield
@@ -128,7 +128,7 @@ def listen(listener: Listener) -> Iterator[None]:
 
 
 def is_listened_to() -> bool:
-    """Return whether anybody gets the spans."""
+    """Return whether there is a listener."""
     return _Seat.listener is not None
 
 
@@ -147,37 +147,37 @@ def span(
 
 
 def current() -> Span:
-    """Return the span that is the current one."""
+    """Return the current span."""
     return _SILENCE if _Seat.listener is None else _Seat.listener.current()
 
 
 def made(memory_ids: Iterable[str], traceparent: str | None) -> None:
-    """Keep which span made some memories."""
+    """Remember which span created the memories."""
     if _Seat.listener is not None and traceparent is not None:
         for memory_id in memory_ids:
             _Seat.listener.made(memory_id, traceparent)
 
 
 def found(memory_ids: Iterable[str]) -> None:
-    """Link the current span to those that made some memories, each the first time that it is found."""
+    """Link the current span to those that created the memories, each only the first time it is found."""
     if _Seat.listener is not None:
         _Seat.listener.found(memory_ids)
 
 
 def outgoing() -> dict[str, str]:
-    """Return the headers by which another process goes on with the current trace."""
+    """Return the headers by which another process continues the current trace."""
     traceparent = current().traceparent
     return {} if traceparent is None else {TRACEPARENT: traceparent}
 
 
 def following(name: str, attributes: Attributes, headers: Headers) -> AbstractContextManager[Span]:
-    """Return the span of what is done about a record, in the trace that it came with; nothing where it has none."""
+    """Return a span for the handling of a record, in the trace of its headers; a silent one without a trace."""
     carrier = carried(headers)
     return _SILENCE if carrier is None else span(name, attributes, kind="consumer", of=carrier)
 
 
 def carried(headers: Headers) -> Carrier | None:
-    """Return the trace that a record came with; None where it has none, and where nobody listens."""
+    """Return the trace in a record's headers; None if it has none or there is no listener."""
     if _Seat.listener is None:
         return None
     value = next((value for name, value in headers if is_trace(name, value)), None)
@@ -185,17 +185,17 @@ def carried(headers: Headers) -> Carrier | None:
 
 
 def is_trace(name: str, value: bytes) -> bool:
-    """Return whether a header of a record is a trace's, and nothing else."""
+    """Return whether a header of a record is a valid trace."""
     return name == TRACEPARENT and _FORM.fullmatch(value) is not None
 
 
 def headers_of(traceparent: str | None) -> Headers:
-    """Return the headers of a record by which a trace goes on."""
+    """Return the headers of a record that continue a trace."""
     return () if traceparent is None else ((TRACEPARENT, traceparent.encode()),)
 
 
 def with_trace(records: Sequence[NewRecord]) -> Sequence[NewRecord]:
-    """Return records with the current trace in their headers, each that has none."""
+    """Return records with the current trace added to the headers of those that have none."""
     if not (added := headers_of(current().traceparent)):
         return records
     return [

@@ -1,4 +1,4 @@
-"""Spellings of texts: the one that exact duplicates share, the keys made from it, and the one on a single line."""
+"""Forms of texts: the form that exact duplicates share, the keys derived from it, and the form for a single line."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from schemas.visible_text import visible
 
 DIGEST_BYTES = 16
 MAX_MARKS: Final = 30
-"""Combining marks in a row; no script needs more. Source: Unicode UAX 15, "Stream-Safe Text Format"."""
+"""The most combining marks in a row that any script needs. Source: Unicode UAX 15, "Stream-Safe Text Format"."""
 
 _FULL_STOPS = "。．."
 _UNSEEN = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})
 _PERHAPS_MARKS: Final = re.compile(rf"(?:[^\w\s\x00-\x7f]|[\uff9e\uff9f]){{{MAX_MARKS + 1}}}")
-"""A cheap test that passes nearly every text: marks are no letters, the two of halfwidth katakana apart."""
+"""A cheap test that clears nearly every text: marks are not letters, except for two of halfwidth katakana."""
 
 
 def nfkc(text: str) -> str:
-    """Return the text in NFKC, as `unicodedata` spells it, in linear time for any text.
+    """Return the text in NFKC, as `unicodedata` does, in linear time for any text.
 
-    `unicodedata` puts the marks of one character in order by insertion: quadratic for a long row of them. Here such a
-    row is in order before it sees it, which is the same text to Unicode and comes out as the same characters.
+    `unicodedata` sorts the marks of one character by insertion, which is quadratic for a long row of marks. Here, such
+    a row is sorted first, which is equivalent in Unicode and gives the same result.
     """
     return unicodedata.normalize("NFKC", _in_order(text) if has_many_marks(text) else text)
 
 
 def refuse_marks(text: str) -> str:
-    """Return the text. Raises ValueError for one with too many combining marks in a row."""
+    """Return the text. Raises ValueError if it has too many combining marks in a row."""
     if has_many_marks(text):
         raise ValueError(f"has more than {MAX_MARKS} combining marks in a row: take them out")
     return text
 
 
 def without_many_marks(text: str) -> str:
-    """Return the text, of each row of combining marks the first `MAX_MARKS`."""
+    """Return the text with only the first `MAX_MARKS` of each row of combining marks."""
     if not has_many_marks(text):
         return text
     kept: list[str] = []
@@ -49,7 +49,7 @@ def without_many_marks(text: str) -> str:
 
 
 def has_many_marks(text: str) -> bool:
-    """Return whether more than `MAX_MARKS` combining marks stand in a row in the text."""
+    """Return whether the text has more than `MAX_MARKS` combining marks in a row."""
     if len(text) <= MAX_MARKS or text.isascii():
         return False
     row = 0
@@ -64,14 +64,14 @@ def has_many_marks(text: str) -> bool:
 
 
 def _is_mark(character: str) -> bool:
-    """Return whether a character stands in NFKC on the one before it: all it is made of does."""
+    """Return whether a character combines with the previous one in NFKC, because all its parts do."""
     if character.isascii():
         return False
     return all(map(unicodedata.combining, unicodedata.normalize("NFKD", character)))
 
 
 def _in_order(text: str) -> str:
-    """Return the text taken apart (NFKD), each row of marks in canonical order."""
+    """Return the text in decomposed form (NFKD), with each row of marks in canonical order."""
     apart = "".join(unicodedata.normalize("NFKD", character) for character in text)
     parts: list[str] = []
     row: list[str] = []
@@ -86,14 +86,14 @@ def _in_order(text: str) -> str:
 
 
 def normalised(text: str) -> str:
-    """Return the spelling that exact duplicates share. Normalising twice changes nothing more.
+    """Return the form that exact duplicates share. Normalising twice has no further effect.
 
-    NFKC and case folded; runs of white space collapsed to one space, none at either end; final full stops (`。`, `.`,
-    `．`) dropped. All other punctuation stays. A text of full stops only gives the empty text.
+    The text is in NFKC and case folded. Runs of white space become one space, with none at either end. Final full stops
+    (`。`, `.`, `．`) are dropped; all other punctuation stays. A text of only full stops becomes empty.
     """
     if text.isascii():  # NFKC leaves it as it is
         return " ".join(text.lower().split()).rstrip(". ")
-    # Folding can undo the composition (and composing can bring back what folds), so each is done until both hold.
+    # Folding can undo the composition (and composing can undo the folding), so both are repeated until nothing changes.
     folded = nfkc(nfkc(text).casefold())
     while (again := nfkc(folded.casefold())) != folded:
         folded = again
@@ -101,15 +101,15 @@ def normalised(text: str) -> str:
 
 
 def on_one_line(text: str) -> str:
-    """Return the text with each run of white space as one space, none at either end: as a line of a prompt has it.
+    """Return the visible text with each run of white space as one space, none at either end, for a line of a prompt.
 
-    So a memory cannot begin a line of its own, pose as another part of the prompt, or hide some of its text.
+    A memory can therefore not begin a new line, pose as another part of the prompt, or hide some of its text.
     """
     return " ".join(visible(text).split())
 
 
 def is_blank(text: str) -> bool:
-    """Return whether a text is invisible: white space, line ends, zero width and control characters only."""
+    """Return whether a text is invisible: only white space, line ends, zero width and control characters."""
     return not text.strip() or all(unicodedata.category(character) in _UNSEEN for character in text)
 
 
@@ -122,25 +122,26 @@ def digest(text: str) -> bytes:
 
 
 def content_hash(text: str) -> str:
-    """Return the hash that Evatar clients know a memory by: 32 hex digits, byte for byte theirs.
+    """Return the hash by which Evatar clients identify a memory: the same 32 hex digits as theirs.
 
-    MD5 of the text in lower case, stripped, without its trailing `。`, then without its trailing `.`. In this order:
-    `a.。` loses both, `a。.` only the last one. Source: the Evatar memory system, "content hash deduplication".
+    It is MD5 of the text in lower case, stripped, without its trailing `。`, then without its trailing `.`. The order
+    matters: `a.。` loses both, `a。.` only the last one.
+    Source: the Evatar memory system, "content hash deduplication".
     """
     same_as_evatar = text.lower().strip().rstrip("。").rstrip(".")
     return hashlib.md5(same_as_evatar.encode(), usedforsecurity=False).hexdigest()
 
 
 def plain_words(text: str) -> str:
-    """Return a text as its words are compared: in NFKC, case folded, with one space between them."""
-    # NFKC may undo what case folding did (and the reverse), so fold between two normalisations, as Unicode advises.
+    """Return the form of a text in which words are compared: in NFKC, case folded, with one space between words."""
+    # NFKC may undo the case folding (and the reverse), so fold between two normalisations, as Unicode advises.
     return " ".join(nfkc(nfkc(text).casefold()).split())
 
 
 def stands_in(phrase: str, text: str) -> bool:
-    """Return whether plain words stand in plain words: `art` does not stand in `party`, for a Latin word ends with it.
+    """Return whether a text contains a phrase as whole Latin words: `party` does not contain `art`.
 
-    The empty text is in none.
+    Both must be in the form of `plain_words`. No text contains the empty phrase.
     """
     begin = text.find(phrase) if phrase else -1
     while begin >= 0:
@@ -152,5 +153,5 @@ def stands_in(phrase: str, text: str) -> bool:
 
 
 def _goes_on(beside: str, edge: str) -> bool:
-    """Return whether a word of a spaced script goes on beyond the edge of a phrase."""
+    """Return whether a Latin word continues beyond the edge of a phrase."""
     return edge.isascii() and edge.isalnum() and beside.isascii() and beside.isalnum()

@@ -1,4 +1,4 @@
-"""The topics, what travels on them, and how a key finds its partition."""
+"""The topics, their messages and limits, and the partition of a key."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from schemas.log import NewRecord
 
 MAX_RECORD_BYTES: Final = 1 << 20
-"""Kafka's own default for a batch as it travels; a single record must fit."""
+"""The largest record: Kafka's own default for a batch in transit, into which a single record must fit."""
 MAX_LETTER_BYTES: Final = 16 << 20
-"""A dead letter holds a whole record and more, and the record may have come compressed."""
+"""The largest dead letter: it holds a whole record and more, and the record may have arrived compressed."""
 
 _BATCH_BYTES: Final = 100
 """The most that a batch adds to its only record."""
@@ -47,10 +47,10 @@ class Topic:
     messages: tuple[type, ...]
     single_partition: bool = False
     expires: bool = False
-    """Keeps records for RETENTION_DAYS of log time; other topics indefinitely."""
+    """Whether the topic keeps records only for RETENTION_DAYS of log time; other topics keep them indefinitely."""
     max_record_bytes: int = MAX_RECORD_BYTES
     compacted: bool = False
-    """Keeps only each key's newest record; other topics keep all."""
+    """Whether the topic keeps only each key's newest record; other topics keep all."""
 
 
 CONVERSATIONS: Final = Topic("mnemolog.conversations", (TurnRecorded, SessionEnded), expires=True)
@@ -87,12 +87,12 @@ TOPICS: Final = (
 
 
 def max_record_bytes(name: str) -> int:
-    """Return how many bytes a record of a topic may have."""
+    """Return the most bytes of a record of a topic."""
     return next((t.max_record_bytes for t in TOPICS if t.name == name), MAX_RECORD_BYTES)
 
 
 def check_size(record: NewRecord) -> None:
-    """Raise RecordTooLarge for a record that its topic does not take, by its bytes in a batch of its own."""
+    """Raise RecordTooLarge if a record, in its own batch, exceeds the limit of its topic."""
     headers = sum(len(name.encode()) + len(value) + _HEADER_BYTES for name, value in record.headers)
     size = len(record.value) + len(record.key or b"") + headers + _BATCH_BYTES + _SEALING_BYTES
     if size > (limit := max_record_bytes(record.topic)):

@@ -1,4 +1,4 @@
-"""Chinese phrases for days, as rows: a pattern, and what reads its groups."""
+"""Chinese phrases for days, as rows of a pattern and the function that reads its groups."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _HOURS: Final = (
     r"(?:的?(?:凌晨|清晨|一?大早上?|早上|早晨|上午|中午|下午|傍晚|晚上|夜里|半夜|深夜|早(?![上晨就已饭餐])|晚(?![上饭餐会宴点]))"
     rf"(?!的?{NUMERAL}[点时:：]))?"
 )
-"""A part of the day, where no hour follows it."""
+"""A part of the day that no hour follows."""
 _SPELT: Final = r"(?:(?P<y>(?:19|20)\d\d)年)"
 _YEAR: Final = rf"(?:(?:{_SPELT}|(?P<yr>大[前后]年|[前去今明后]年|[上下]一年))的?)"
 _FAR: Final = r"上{2,3}|下{2,3}|(?<![早晚马路网身楼地手一之以])上|(?<![一之以楼乡])下|这|本"
 _REL: Final = rf"(?P<rel>{_FAR})"
 _PART: Final = r"(?P<part>初|中旬|底|末|上旬|下旬)"
 _NOT_BEFORE: Final = r"(?<![目以之眼面从当提生跟午])"
-"""Of 前 in 目前, 以前 and the like, which begin no day."""
+"""Excludes 前 in 目前, 以前 and the like, which do not begin a day."""
 _WEEK: Final = r"个?(?:周|星期|礼拜)"
 _OF_WEEK: Final = "[一二三四五六日天]"
 _MONTH: Final = r"(?P<m>1[0-2]|0?[1-9]|十[一二]?|[一二三四五六七八九])月"
@@ -63,11 +63,11 @@ _ROWS: Final = (
 )
 CHINESE: Final[tuple[Phrase, ...]] = tuple((re.compile(pattern), read) for pattern, read in _ROWS)
 CHINESE_DATES: Final = CHINESE[:2]
-"""Those for a day of a month, with its year or without."""
+"""The rows for a day of a month, with or without a year."""
 _LUNAR: Final = re.compile(r"(?:[农農阴陰旧舊]历|[農陰舊]曆|正月|腊月)(?P<month>[^，,。（(]{0,6}月)?")
 
 
 def lunar_from(text: str) -> int:
-    """Return from where on the months and days of a text are of the lunar calendar; its length where none is."""
+    """Return the offset from which the dates of a text are in the lunar calendar; the text's length if none is."""
     m = _LUNAR.search(text)
     return len(text) if m is None else m.start() if m["month"] else 0

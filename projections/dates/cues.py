@@ -1,4 +1,4 @@
-"""What the words around a day say of it: since when something is so, to when it was moved, that it is over or ahead."""
+"""What the words around a day say about it: a beginning, a new appointment, a day that is past or still to come."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOVED: Final = re.compile(
 )
 _NOT_MOVED: Final = re.compile(r"(?:没有?|不[会能用要]?|别)[改推提挪延移调]|\b(?:not|never)\b|n't\b", re.IGNORECASE)
 _BETWEEN: Final = len(" the ")
-"""Characters between what moved something and its new day: who moved to Oslo on Friday moved no appointment."""
+"""The most characters between the verb and the new day: "moved to Oslo on Friday" does not move an appointment."""
 _LONG: Final = frozenset({"month", "year", "season", "part"})
 _SINCE: Final = re.compile(
     r"\bsince (?:the )?$"
@@ -33,14 +33,14 @@ _ZH_SINCE: Final = re.compile(
     r"(?:搬|定居|落户|移居|移民|跳槽|跳[到去]|入职|加入|转行|改行|结婚|领证|离婚|订婚)"
 )
 _LEAD: Final = 80
-"""Characters before a day in which such words stand."""
+"""How many characters before a day are searched for such words."""
 
 
 def since(text: str, today: date) -> date | None:
-    """Return the first day of the year or month since which a text of either language says that something is so.
+    """Return the first day of the year or month since which, according to a text, something has been true.
 
-    A month without a year is the last that has begun, unless the text tells of the one to come: `since March`,
-    我四月搬到了深圳. None where none is named, or a day to come.
+    Both languages are read: `since March`, 我四月搬到了深圳. A month without a year is the last one that has begun,
+    unless the text means the next one. Returns None if no such day is named or if it is still to come.
     """
     for one in _past(text, today):
         lead = max(0, one.start - _LEAD)
@@ -50,7 +50,7 @@ def since(text: str, today: date) -> date | None:
 
 
 def moved_to(text: str, today: date) -> Expression | None:
-    """Return the day to which a text of either language says that something was moved, today at the earliest."""
+    """Return the day to which a text of either language moves an appointment; None if there is none from today on."""
     m = _MOVED.search(text)
     if m is None or _NOT_MOVED.search(text, 0, m.end()):
         return None
@@ -59,17 +59,17 @@ def moved_to(text: str, today: date) -> Expression | None:
 
 
 def day_ahead(text: str, today: date) -> Expression | None:
-    """Return the day from today on that a text names, or one that it names with its year; None where there is none."""
+    """Return the first day that a text names and that is today or later, or that has its year; None without one."""
     found = (one for one in expressions(text, today, "coming") if one.is_day and (one.is_sure or one.unit != "number"))
     return next((one for one in found if one.first >= today or not one.relative), None)
 
 
 def day_past(text: str, today: date) -> date | None:
-    """Return the day, today at the latest, on which a text says that something happened, or None."""
+    """Return the day on which something happened according to a text; None if it names none up to today."""
     return next((one.first for one in _past(text, today) if one.is_day and one.first <= today), None)
 
 
 def _past(text: str, today: date) -> list[Expression]:
-    """Return the expressions of a text that tells of the past, without those that it says are to come."""
+    """Return the expressions of a text, read in the past tense, without those that are certain to be in the future."""
     ahead = {one.start for one in expressions(text, today) if one.is_sure and one.first > today}
     return [one for one in expressions(text, today, "past") if one.start not in ahead]

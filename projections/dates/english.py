@@ -1,4 +1,4 @@
-"""English phrases for days, as rows: a pattern, and what reads its groups."""
+"""English phrases for days, as rows of a pattern and the function that reads its groups."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _END: Final = (
     r"(?=\s*(?:[,.;:!?)(]|$)"
     r"|\s+(?:at|in|and|but|or|so|if|i|we|he|she|they|it|my|our|for|to|because|from|with|is|was)\b)"
 )
-"""What follows "on the 3rd" where it is no floor, birthday or attempt."""
+"""What follows "on the 3rd" when it is a day and not a floor, a birthday or an attempt."""
 _PART: Final = r"(?:the )?(?P<part>early|mid|late|(?:beginning|start|middle|end)(?= of))(?: of)?"
 _NEAR: Final = "(?P<rel>last|next|this)"
 _IN: Final = "in|during|since|until|till|before|after|by|from"
 _NOT_OF: Final = rf"(?! of\b| in {MONTH.replace('?P<m>', '?:')}\b)"
-"""Behind "last week", which may be that of May."""
+"""Excludes a following month: "last week in May" is not the week before this one."""
 _DATED: Final = rf"(?:{_FULL_WEEKDAY.replace('?P<w>', '?:')},? (?:the )?)?"
 _ROWS: Final = (
     (rf"(?P<y>(?:19|20)\d\d)[-/.](?P<m>\d{{1,2}})[-/.]{_DAY}", day_of),
@@ -79,4 +79,4 @@ ENGLISH: Final[tuple[Phrase, ...]] = tuple(
     for pattern, read in _ROWS
 )
 ENGLISH_DATES: Final = ENGLISH[:3]
-"""Those for a day of a month, with its year or without."""
+"""The rows for a day of a month, with or without a year."""

@@ -1,4 +1,4 @@
-"""Spoken times of day (at 3pm, 15:30, 下午三点); None where that would take a guess."""
+"""Times of day as people say them (at 3pm, 15:30, 下午三点); an ambiguous time gives None, never a guess."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from projections.dates.numerals import COUNT, NUMERAL, WORD, number
 _NOON: Final = 12
 _HOUR: Final = 60
 _SURE_FROM: Final = 9
-"""`at 9` and 九点 are in the morning, `at 3` may be of either half of the day."""
+"""`at 9` and 九点 mean the morning; `at 3` may mean either half of the day."""
 _HALF: Final = r"\s?(?P<{0}>[ap])\.?m\b"
 _ENGLISH: Final = re.compile(
     r"(?<![\d:.,/$€£-])(?P<at>\bat )?(?P<hour>\d{1,2})(?!\d)(?:[:.](?P<minute>[0-5]\d)(?![\d:]))?"
@@ -21,7 +21,7 @@ _ENGLISH: Final = re.compile(
     r"|\b(?P<noon>noon|midday)\b",
     re.IGNORECASE,
 )
-"""A time, or a span from one to another; `end`: what follows does not make its number one of something else."""
+"""A time, or a range of times. The group `end` takes part if no following word makes the number count other things."""
 _SPELT: Final = re.compile(
     rf"\b(?:at )?(?P<minutes>half|quarter) (?P<way>past|to) (?P<hour>{COUNT})\b"
     rf"|\bat (?P<whole>{WORD})(?: o['’]clock)?\b"
@@ -29,7 +29,7 @@ _SPELT: Final = re.compile(
     re.IGNORECASE,
 )
 _AROUND: Final = 80
-"""Characters beside an hour in which the half of its day is said."""
+"""How many characters on either side of an hour are searched for the half of the day."""
 _EN_LATE: Final = re.compile(r"\b(?:afternoon|evening|tonight|dinner)\b", re.IGNORECASE)
 _EN_EARLY: Final = re.compile(r"\b(?:morning|breakfast)\b", re.IGNORECASE)
 _ZH_NOON: Final = "中午"
@@ -46,7 +46,7 @@ _CHINESE: Final = re.compile(
 
 
 class Hour(NamedTuple):
-    """A time of day, and where it stands in a text (half open)."""
+    """A time of day and its position in a text (half open)."""
 
     start: int
     end: int
@@ -54,9 +54,9 @@ class Hour(NamedTuple):
 
 
 def hours_in(text: str) -> list[Hour]:
-    """Return the times of day that a text of either language names, of a span of time the first.
+    """Return the times of day that a text of either language names, the first one of each range.
 
-    Without a half of the day 9 to 12 are meant as they stand, and so is what is written as on a clock (15:00, 9:30).
+    If no half of the day is named, 9 to 12 and clock times (15:00, 9:30) are taken literally.
     """
     found = [Hour(*m.span(), at) for m in _CHINESE.finditer(text) if (at := _chinese(m))]
     rest = _CHINESE.sub(lambda m: " " * len(m[0]), text)
@@ -67,13 +67,13 @@ def hours_in(text: str) -> list[Hour]:
 
 
 def time_of_day(text: str) -> time | None:
-    """Return the time of day that a text of either language names; None of two times."""
+    """Return the time of day that a text of either language names; None if it names none or several."""
     times = {hour.at for hour in hours_in(text)}
     return times.pop() if len(times) == 1 else None
 
 
 def _half_of(text: str, m: re.Match[str]) -> bool | None:
-    """Return whether the words around an hour say that it is in the later half of the day; None where none does."""
+    """Return whether the words around an hour place it in the later half of the day; None if they do not tell."""
     around = text[max(0, m.start() - _AROUND) : m.end() + _AROUND]
     return True if _EN_LATE.search(around) else False if _EN_EARLY.search(around) else None
 
@@ -113,13 +113,13 @@ def _chinese(m: re.Match[str]) -> time | None:
         hour, minute = number(m["hour"]) or 0, number(m["minute"]) or 0 if m["minute"] else 15 * quarters
     if part is None or (part == _ZH_NOON and hour >= _SURE_FROM):
         return _time(hour, minute) if hour >= _SURE_FROM else None
-    if part.endswith(_ZH_NIGHT) and hour == _NOON:  # of the day after
+    if part.endswith(_ZH_NIGHT) and hour == _NOON:  # midnight, which belongs to the next day
         return None
     return _time(hour, minute, is_late=re.fullmatch(_ZH_LATE, part) is not None)
 
 
 def _time(hour: int, minute: int, *, is_late: bool | None = None) -> time | None:
-    """Return a time of a half of the day, where one is named and the hour is one of twelve; None of no clock."""
+    """Return a time, moved into the named half of the day if the hour is 1 to 12; None if no clock shows it."""
     if is_late is not None and 0 < hour <= _NOON:
         hour = hour % _NOON + (_NOON if is_late else 0)
     return time(hour, minute) if hour < 2 * _NOON and minute < _HOUR else None

@@ -1,8 +1,8 @@
-"""What the phrases of the tables mean, in both languages: the days, where they tell of the past, or of what comes.
+"""The meanings of the phrases in both tables: the days of each, in the past tense and in the future tense.
 
-A reader takes a match and today. The groups of a match: `y` a year, `yr` one by its distance, `m` a month, `d` a day,
-`w` a weekday, `s` a season, `n` how many of `unit`, `half` of one more, `rel` and `week` how far off, `part` of it,
-`way` ago or ahead, `said` a day that has a word of its own.
+A reader takes a match and today's date. The groups of a match are `y` (a year), `yr` (a relative year), `m` (a month),
+`d` (a day), `w` (a weekday), `s` (a season), `n` (a count of `unit`), `half` (and half a unit), `rel` and `week` (the
+distance), `part` (a part of the period), `way` (ago or ahead) and `said` (a day with a word of its own).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Tense: TypeAlias = Literal["past", "coming"]
 _NAMES: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTHS: Final = {name: n for n, name in enumerate(_NAMES, start=1)}
 _SEASONS: Final = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12, "春": 3, "夏": 6, "秋": 9, "冬": 12}
-"""The months in which they begin, in the north."""
+"""The month in which each season begins in the northern hemisphere."""
 _EN_WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _WEEKDAYS: Final = {n: i for names in (_EN_WEEKDAYS, "一二三四五六日") for i, n in enumerate(names)} | {"天": 6}
 _FAR: Final = {
@@ -45,15 +45,15 @@ _BACK: Final = frozenset({"ago", "前", "last", "past", "最近", "过去", "近
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """The days of a phrase by the tense around it; None: in that tense it names none."""
+    """The days that a phrase means in each tense; None if it means none in that tense."""
 
     past: Days | None
     coming: Days | None
     default: Tense | None = None
-    """Which of the two is meant where nothing tells the tense; None: neither is sure."""
+    """The tense to assume if the words around the phrase do not tell it; None if neither is certain."""
     unit: str = "day"
     relative: bool = True
-    """Whether it means other days when it is said at another time."""
+    """Whether the days depend on the time of speaking."""
 
 
 Reader: TypeAlias = "Callable[[re.Match[str], date], Meaning | None]"
@@ -61,7 +61,7 @@ Phrase: TypeAlias = "tuple[re.Pattern[str], Reader]"
 
 
 def day_of(m: re.Match[str], today: date) -> Meaning | None:
-    """Return a day of a month that is named, with its year or without, or of the month so far off, or of any."""
+    """Return a day of a named month (with or without a year), of a relative month, or of any month."""
     month, day, year = _month(m), number(_said(m, "d")) or 0, _year(m, today)
     if _said(m, "rel"):
         of = unit_from("month", today, _far(_said(m, "rel"))).first
@@ -77,7 +77,7 @@ def day_of(m: re.Match[str], today: date) -> Meaning | None:
 
 
 def months_of(m: re.Match[str], today: date) -> Meaning | None:
-    """Return a month or a season, with its year or without, or a part of it."""
+    """Return a month or a season, with or without a year, or a part of it."""
     month, season = _month(m), _SEASONS.get(_said(m, "s"))
     length, unit, begin = (3, "season", season) if season else (1, "month", month or 0)
     year, far = _year(m, today), _said(m, "rel")
@@ -95,14 +95,14 @@ def months_of(m: re.Match[str], today: date) -> Meaning | None:
 
 
 def year_of(m: re.Match[str], today: date) -> Meaning:
-    """Return a year or a part of it; without one that of today."""
+    """Return a year or a part of it; the current year if none is named."""
     year = _year(m, today)
     days = months(today.year if year is None else year, 1, 12)
     return _partly(_sure(days, "year", relative=not _said(m, "y")), m)
 
 
 def period(m: re.Match[str], today: date) -> Meaning | None:
-    """Return the day, week, weekend, month, quarter or year so far off, or a part of it."""
+    """Return the day, week, weekend, month, quarter or year at the given distance, or a part of it."""
     unit, rel = _unit(m), _said(m, "rel")
     if unit == "weekend" and not rel:
         return _open((unit_from(unit, today, n) for n in (-1, 0)), today, unit)
@@ -115,7 +115,7 @@ def said(m: re.Match[str], today: date) -> Meaning:
 
 
 def weekday(m: re.Match[str], today: date) -> Meaning | None:
-    """Return a weekday, of the week so far off where one is named, or several days of it."""
+    """Return a weekday, or a range of weekdays, of the named week if there is one."""
     day, rel, week = _WEEKDAYS[_said(m, "w")[:3]], _said(m, "rel"), _said(m, "week")
     if rel in ("next", "after next"):
         week = rel
@@ -124,7 +124,7 @@ def weekday(m: re.Match[str], today: date) -> Meaning | None:
         monday = unit_from("week", today, _far(week)).first
         days = Days(monday + timedelta(days=day), monday + timedelta(days=max(day, last)))
         return _sure(days, "day" if day >= last else "range")
-    if "w2" in m.groupdict():  # those of each week
+    if "w2" in m.groupdict():  # a range without a week recurs every week
         return None
     ahead = day_from(today, (day - today.weekday()) % 7)
     if (far := _far(rel)) < 0:
@@ -138,7 +138,7 @@ def weekday(m: re.Match[str], today: date) -> Meaning | None:
 
 
 def counted_from(m: re.Match[str], today: date) -> Meaning | None:
-    """Return what is so many units before or after today, or after a day that is named."""
+    """Return the day or period that is `n` units before or after today, or after a named day."""
     unit, way, half = _unit(m) or "week", _said(m, "way"), bool(_said(m, "half") or _said(m, "more"))
     times = number(_said(m, "n")) if _said(m, "n") else 0 if half else 1
     if times is None or not (times or half):
@@ -147,13 +147,13 @@ def counted_from(m: re.Match[str], today: date) -> Meaning | None:
     if _said(m, "w"):
         begin = today + timedelta(days=(_WEEKDAYS[_said(m, "w")[:3]] - today.weekday()) % 7)
     days = counted(unit, begin, times, back=way in _BACK, half=half)
-    if way in ("", "后"):  # who did it in two weeks names no day
+    if way in ("", "后"):  # "did it in two weeks" does not name a day
         return Meaning(None, days, "coming", unit)
     return _sure(days, unit)
 
 
 def range_of(m: re.Match[str], today: date) -> Meaning | None:
-    """Return so many days, weeks, months or years up to today, or from it on."""
+    """Return the `n` days, weeks, months or years that end today or begin today."""
     unit, times, back = _unit(m), number(_said(m, "n") or "1"), _said(m, "way") in _BACK
     if not times:
         return None
@@ -165,12 +165,12 @@ def range_of(m: re.Match[str], today: date) -> Meaning | None:
 
 
 def _said(m: re.Match[str], name: str) -> str:
-    """Return what a group says in lower case, nothing where it does not take part."""
+    """Return the text of a group in lower case; an empty string if it does not take part in the match."""
     return (m.groupdict().get(name) or "").lower()
 
 
 def _far(rel: str) -> int:
-    """Return how many units ahead a word is, or back: next, 上上."""
+    """Return how many units ahead a word points, negative for the past: 1 for next, -2 for 上上."""
     for word in ("this ", "the ", " week", " year", " month"):
         rel = rel.removeprefix(word) if word.endswith(" ") else rel.removesuffix(word)
     return _FAR.get(rel, rel.count("下") - rel.count("上"))
@@ -206,7 +206,7 @@ def _sure(days: Days, unit: str = "day", *, relative: bool = True) -> Meaning:
 
 
 def _open(near: Iterable[Days], today: date, unit: str) -> Meaning | None:
-    """Return the last of some that has begun, and the first that is not over."""
+    """Return a meaning with the last candidate that has begun and the first that is not over; None without any."""
     days = sorted(near)
     past = next((one for one in reversed(days) if one.first <= today), None)
     coming = next((one for one in days if one.last >= today), None)

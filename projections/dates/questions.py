@@ -20,41 +20,42 @@ _LATEST: Final = datetime(9999, 12, 30, tzinfo=UTC)
 _BEFORE: Final = re.compile(r"\b(?:before|until|till|prior to)\s+(?:the\s+)?$", re.IGNORECASE)
 _AFTER: Final = re.compile(r"\bafter\s+(?:the\s+)?$", re.IGNORECASE)
 _LEAD: Final = 20
-"""Characters before a date in which such a word stands."""
+"""How many characters before a date are searched for such a word."""
 _ZH_BEFORE: Final = re.compile("[之以]?前")
 _ZH_AFTER: Final = re.compile("[之以]后")
 _IS_DATE: Final = "年月日号天季份"
 _WHOLE: Final = {"week": "week", "fortnight": "week", "part": "month"}
-"""Units of which a question means the whole: two weeks ago, early in May."""
+"""Phrases for which a question means the whole unit: two weeks ago, early in May."""
 _ROUGH: Final = range(4, 28)
-"""Days of a part of a month."""
+"""The lengths, in days, that a part of a month may have."""
 _GUESSED: Final = frozenset({"weekday", "number"})
-"""On Friday, on the 3rd: which is meant a question does not say."""
+"""Units that a question leaves ambiguous: on Friday, on the 3rd."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """From an instant to before another, UTC: days by the clock of a zone."""
+    """A half-open span between two instants in UTC; its days follow the clock of `zone`."""
 
     since: datetime
     until: datetime
     zone: tzinfo = UTC
 
     def holds(self, moment: datetime) -> bool:
-        """Return whether an instant lies within, or a day, which midnight in UTC stands for."""
+        """Return whether an instant lies within the span. Midnight in UTC represents a whole day."""
         if at_midnight(moment):
             moment = begin_of(moment.date(), self.zone)
         return self.since <= moment < self.until
 
     def overlaps(self, other: Span) -> bool:
-        """Return whether an instant lies within both."""
+        """Return whether the two spans share an instant."""
         return self.since < other.until and other.since < self.until
 
 
 def named_span(query: str, at: datetime, zone: tzinfo = UTC) -> Span | None:
-    """Return the span that a query names, seen from an instant and by the clock of a zone; of several a year's first.
+    """Return the span that a query names, seen from an instant and by the clock of a zone.
 
-    A month or a season without a year is the last that has begun. None where it names none, or one of no calendar.
+    If it names several, an absolute one comes first. A month or a season without a year is the last one that has begun.
+    Returns None if the query names no span, or one that does not exist in the calendar.
     """
     found = [one for one in expressions(query, local(at, zone), "past") if one.unit not in _GUESSED]
     if not found:
@@ -66,7 +67,7 @@ def named_span(query: str, at: datetime, zone: tzinfo = UTC) -> Span | None:
 
 
 def _open(query: str, one: Expression, span: Span) -> Span:
-    """Return all that is before a span, or from it on, where the words beside it say so."""
+    """Return the time before, after or since a span if the words next to it say so, else the span itself."""
     lead, is_date = max(0, one.start - _LEAD), query[one.end - 1] in _IS_DATE
     if _BEFORE.search(query, lead, one.start) or (is_date and _ZH_BEFORE.match(query, one.end)):
         return Span(_EARLIEST, span.since, span.zone)

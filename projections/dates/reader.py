@@ -1,9 +1,8 @@
-"""One reader of days: all time expressions of a text of either language, reckoned from the moment it was said.
+"""The reader of days: it finds the time expressions of a text of either language, relative to when it was said.
 
-`next Wednesday` and 下周三 are of the week after the present one, from Monday on; a weekday, a month or a day without
-its year goes by the tense around it. What comes back ("every Monday", 每周一, "on Fridays") is no day. The rows of
-`english` and `chinese` say what is read; of phrases that overlap the one that begins first counts, and of those the
-longest.
+Weeks begin on Monday, and `next Wednesday` and 下周三 lie in the week after the present one. A weekday, a month or a
+day without a year follows the tense around it. A recurring day ("every Monday", 每周一, "on Fridays") is skipped. The
+rows of `english` and `chinese` define the phrases. Of overlapping phrases, the first to begin wins, then the longest.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ if TYPE_CHECKING:
     from projections.dates.phrases import Meaning, Tense
 
 _Phrase: TypeAlias = "tuple[int, int, Meaning]"
-"""From where to where it goes, and what it means."""
+"""The begin, the end and the meaning of a phrase."""
 MOST: Final = 32
-"""Expressions of one text; what is said after them is not read."""
+"""The most expressions of one text; the rest of the text is not read."""
 _YEARS: Final = (1000, 8000)
-"""Outside of these, adding years could leave the calendar."""
+"""The first and last year of "today"; beyond them, adding years could leave the calendar."""
 _SIGNS: Final = re.compile(
     r"(?:19|20)\d\d|day|week|month|year|night|\bago\b|quarter|weekend|spring|summer|autumn|fall|winter"
     r"|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun|morning|afternoon|evening"
@@ -43,51 +42,51 @@ _EACH: Final = re.compile(
     r"|\b(?:mon|tues|wednes|thurs|fri|satur|sun)days? (?:to|through|till|[-–]) )$",
     re.IGNORECASE,
 )
-"""Before what comes back, or is no day of its own: every Monday, Monday to Friday, Good Friday."""
+"""Precedes a recurring day or one that is part of a name or range: every Monday, Monday to Friday, Good Friday."""
 _ONCE: Final = re.compile(
     r"\b(?:first|only|best|worst|most|least|never|(?:big|long|happi|hard|cold|hott|high|low|great|warm)g?est)\b"
     r"(?:(?!\b(?:is|are|will|starts?|begins?)\b)[^,.;!?]){0,40}\bin $",
     re.IGNORECASE,
 )
-"""Before a time that went by: the first in four years."""
+"""Precedes a duration: the first in four years."""
 _OF_A_YEAR: Final = frozenset({"date", "month", "number", "part", "season"})
-"""Units of which the nearest is meant, unless their own clause tells the tense."""
+"""Units for which the nearest occurrence is meant, unless their own clause tells the tense."""
 _SOON: Final = 92
-"""Days ahead, of what was settled: moved from 1 October."""
+"""How many days ahead a settled plan may lie: moved from 1 October."""
 _ZH_EACH: Final = re.compile(r"[每逢隔](?:年|月|个月?)?到?$")
 _BEFORE: Final = 56
-"""Characters before a phrase in which such words stand."""
+"""How many characters before a phrase are searched for such words."""
 _NO_DAY: Final = re.compile(
     r" (?!I\b)[A-Z][a-z]| ?(?:to|through|thru|till|[-–—]) ?(?:[MmFf]|[Tt][uh]|[Ww]e|[Ss][au])[a-z]{1,6}day\b"
 )
-"""After a weekday of a name, or of each week: Friday Harbor, Monday to Friday."""
+"""Follows a weekday that is part of a name or of a weekly range: Friday Harbor, Monday to Friday."""
 _QUOTES: Final = frozenset(("“”", '""', "《》", "「」", "''", "‘’"))
 _LEAD: Final = re.compile(
     r"(?:on|by|until|till|before|since|from|after|for|in|during|of|at|over)\s+(?:(?:the\s+)?(?=\d)|)", re.IGNORECASE
 )
 _TURN: Final = re.compile(r"\b(?:and|but|or|then|so|before|after)\b|然后|再|前|完", re.IGNORECASE)
-"""Between two phrases: what begins anew."""
+"""A word between two phrases that begins a new statement."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A phrase of a text for a day or several, and where it stands (half open), without its preposition."""
+    """A phrase that means one or more days, and its position in the text (half open), without its preposition."""
 
     start: int
     end: int
     first: date
     last: date
     unit: str
-    """How it is said: day, week, month, weekday, date, number (of a month), range, part, …"""
+    """The kind of phrase: day, week, month, weekday, date, number (of a month), range, part, …"""
     relative: bool
-    """Whether it means other days when it is said at another time: its days belong beside it."""
+    """Whether the days depend on the time of speaking, so that a stored text must name them."""
     is_sure: bool = True
-    """Whether the words tell which days are meant; else they are those that the caller leans to."""
+    """Whether the words tell which days are meant; otherwise the days are a guess."""
     hour: time | None = None
 
     @property
     def days(self) -> Days:
-        """The days that are meant."""
+        """The days that the phrase means."""
         return Days(self.first, self.last)
 
     @property
@@ -97,15 +96,15 @@ class Expression:
 
 
 def may_name_time(text: str) -> bool:
-    """Return whether a text has a word of those that name a time."""
+    """Return whether a text contains a word that may name a time."""
     return _SIGNS.search(text) is not None
 
 
 def expressions(text: str, at: datetime | date, lean: Tense | None = None) -> list[Expression]:
-    """Return the time expressions of a text in order, seen from a moment by the speaker's clock; at most MOST.
+    """Return the time expressions of a text in order, at most MOST, seen from a moment of the speaker's clock.
 
-    Where no year is said and its clause does not tell the tense, the nearest is meant; where nothing tells which, the
-    days are those to come and not sure. `lean` gives the tense instead of the text.
+    A phrase without a year means its nearest occurrence unless its clause tells the tense. If nothing tells which days
+    are meant, they are the coming ones and `is_sure` is False. `lean` overrides the tense of the text.
     """
     today = at.date() if isinstance(at, datetime) else at
     if not _YEARS[0] <= today.year <= _YEARS[1] or not may_name_time(text):
@@ -118,7 +117,7 @@ def expressions(text: str, at: datetime | date, lean: Tense | None = None) -> li
 
 
 def _meanings(text: str, today: date) -> Iterator[_Phrase]:
-    """Yield what the rows find, in order and without overlap: what begins first, and of those the longest."""
+    """Yield the matches of the rows in order and without overlap: the first to begin wins, then the longest."""
     lunar, rows = lunar_from(text), ENGLISH if text.isascii() else (*ENGLISH, *CHINESE)
     found = ((m, _LEAD.match(m[0]), read) for pattern, read in rows for m in pattern.finditer(text))
     matches = [(m.start() + (lead.end() if lead else 0), -m.end(), m, read) for m, lead, read in found]
@@ -129,14 +128,14 @@ def _meanings(text: str, today: date) -> Iterator[_Phrase]:
         taken = m.end()
         try:
             meaning = read(m, today)
-        except (ValueError, OverflowError):  # a day that is in no calendar
+        except (ValueError, OverflowError):  # a day that does not exist
             continue
         if meaning and not (begin >= lunar and meaning.default is None and meaning.unit in _OF_A_YEAR):
             yield begin, taken, meaning
 
 
 def _read(context: Context, phrase: _Phrase, today: date, lean: Tense | None) -> Expression | None:
-    """Return the expression that a phrase is, None where it is none here."""
+    """Return the expression for a phrase; None if its context shows that it does not mean particular days."""
     begin, end, meaning = phrase
     text = context.text
     is_name = text[end - 3 : end].lower() == "day" and _NO_DAY.match(text, end)
@@ -160,7 +159,7 @@ def _read(context: Context, phrase: _Phrase, today: date, lean: Tense | None) ->
 
 
 def _is_ahead(context: Context, phrase: _Phrase, tense: Tense | None, today: date) -> bool:
-    """Return whether the nearest day is to come, of a phrase that its own clause does not place in the past."""
+    """Return whether the nearest day of a phrase lies ahead and its own clause does not place it in the past."""
     begin, end, meaning = phrase
     if not meaning.past or not meaning.coming:
         return False
@@ -171,7 +170,7 @@ def _is_ahead(context: Context, phrase: _Phrase, tense: Tense | None, today: dat
 
 
 def _anchored(context: Context, one: Expression, beside: list[Expression]) -> Expression:
-    """Return a weekday as that of the week that is named beside it, a number as one of the month."""
+    """Return a weekday moved into the week named next to it, or a number into the month named next to it."""
     of = {"weekday": "week", "number": "month"}.get(one.unit)
     for other in beside:
         between = context.text[min(one.end, other.end) : max(one.start, other.start)]
@@ -186,7 +185,7 @@ def _anchored(context: Context, one: Expression, beside: list[Expression]) -> Ex
 
 
 def _with_hours(context: Context, found: list[Expression]) -> list[Expression]:
-    """Return the expressions each with the time of day that is said nearest to it in its sentence."""
+    """Return the expressions, each with the first time of day of its sentence to which it is the nearest."""
     hours: dict[int, time] = {}
     for hour in hours_in(context.text) if found else ():
         begin, end = context.sentence(hour.start)

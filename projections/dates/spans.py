@@ -7,7 +7,7 @@ from datetime import date, timedelta
 from typing import Final, NamedTuple
 
 _MOST: Final = 999
-"""Days, weeks, months or years: more are not counted so."""
+"""The greatest distance in days, weeks, months or years."""
 _DECEMBER: Final = 12
 _WEEK: Final = 7
 _LONGEST_MONTH: Final = 31
@@ -20,14 +20,14 @@ _OF_WEEK: Final = {"begin": (0, 2), "early": (0, 2), "mid": (2, 4), "late": (4, 
 
 
 class Days(NamedTuple):
-    """From a day to a day, both within."""
+    """A span of days, both ends included."""
 
     first: date
     last: date
 
     @property
     def written(self) -> str:
-        """The span as briefly as it can be said: `2026-11-09`, `2026-11`, `2026`, `2026-06 to 2026-08`."""
+        """The span in its shortest form: `2026-11-09`, `2026-11`, `2026`, `2026-06 to 2026-08`."""
         first, last = self.first.isoformat(), self.last.isoformat()
         if self.first.day == 1 and (self.last + _ONE_DAY).day == 1:
             length = 4 if (self.first.month, self.last.month) == (1, _DECEMBER) else 7
@@ -36,20 +36,20 @@ class Days(NamedTuple):
 
 
 def day_from(today: date, count: int) -> Days:
-    """Return the day so many days ahead, or back."""
+    """Return the day `count` days after today, or before it if `count` is negative."""
     day = today + timedelta(days=count)
     return Days(day, day)
 
 
 def months(year: int, month: int, number: int = 1) -> Days:
-    """Return so many months from one on, which may be beyond its year: month 13 is the next January."""
+    """Return `number` months from the given one on. A month may lie outside its year: month 13 is the next January."""
     (years, first), (more, last) = (divmod(n, _DECEMBER) for n in (month - 1, month + number - 2))
     end = monthrange(year + more, last + 1)[1]
     return Days(date(year + years, first + 1, 1), date(year + more, last + 1, end))
 
 
 def unit_from(unit: str, today: date, count: int) -> Days:
-    """Return the whole day, week, weekend, month, quarter or year so many of them ahead, or back."""
+    """Return the whole day, week, weekend, month, quarter or year that is `count` units ahead, or back if negative."""
     if abs(count) > _MOST:
         raise ValueError(count)
     monday = today + timedelta(weeks=count, days=-today.weekday())
@@ -69,9 +69,9 @@ def unit_from(unit: str, today: date, count: int) -> Days:
 
 
 def counted(unit: str, today: date, count: int, *, back: bool, half: bool = False) -> Days:
-    """Return what is so many units from today: of days and weeks a day, of months and years the whole one.
+    """Return the day (for days and weeks) or the whole period (for months and years) `count` units from today.
 
-    With a half it is half a unit further: half a year is six months, half a month fifteen days.
+    `half` adds half a unit: half a year is six months, half a month is fifteen days.
     """
     sign = -1 if back else 1
     if half and unit == "year":
@@ -83,9 +83,10 @@ def counted(unit: str, today: date, count: int, *, back: bool, half: bool = Fals
 
 
 def part(of: Days, name: str) -> Days:
-    """Return a part of a week, a month or a year: its begin, its early, mid or late third, its end, or half a year.
+    """Return a part of a week, a month or a year: its beginning, its early, middle or late third, its end, or a half.
 
-    The begin of a month is its first five days, its end those from the 25th on, as jionlp has it; of a year two months.
+    As in jionlp, a month begins with its first five days and ends with the days from the 25th on. A year begins and
+    ends with two months.
     """
     length = (of.last - of.first).days + 1
     if length > _LONGEST_MONTH:

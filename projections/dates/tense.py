@@ -1,4 +1,4 @@
-"""Of which time the words around a phrase for days tell: what is past, what is to come, or what comes back."""
+"""The tense of the words around a phrase for days: past, future, or recurring."""
 
 from __future__ import annotations
 
@@ -58,24 +58,24 @@ _TOLD: Final = re.compile(
     r"|那时候?|那会儿|那阵子|那几?年|当年|小时候|小学时|年轻的?时候?|上学时|童年",
     re.IGNORECASE,
 )
-"""Words that place what is told in a past of its own: its summers and months are of no year that is known."""
+"""Words that place a story in an undated past: the years of its summers and months are unknown."""
 _USUAL: Final = re.compile(
     r"\b(?:every|each|usually|always|often|typically|normally|especially|mostly|mainly)\b"
     r"|每|逢|平时|通常|经常|总是|一般|尤其|都(?!没)",
     re.IGNORECASE,
 )
 _IS: Final = re.compile(r"\b(?:today is|today['’]s|it['’]?s|it is) (?:a )?$|今天(?:就|又)?是?$", re.IGNORECASE)
-"""Before a weekday that says which day it is."""
+"""Precedes a weekday that only says which day today is."""
 _YEARLY: Final = re.compile(r"\b(?:birthday|bday|anniversary|born)\b|生日|纪念日|出生", re.IGNORECASE)
 _MONTHLY: Final = re.compile(
     r"\b(?:rent|bills?|salary|payday|paid|instal+ments?|mortgage)\b|房租|工资|发薪|还款|还贷|扣款|账单", re.IGNORECASE
 )
 _LEAD: Final = 80
-"""Characters before a phrase in which a word stands that tells its tense."""
+"""How many characters before a phrase are searched for a word that tells its tense."""
 
 
 class Context:
-    """A text, of which each sentence and clause is looked at once, so that many phrases take no longer than one."""
+    """A text whose sentences and clauses are each examined once, so that many phrases cost little more than one."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -83,12 +83,12 @@ class Context:
         self._tenses: dict[tuple[int, int], Tense | None] = {}
 
     def sentence(self, at: int) -> tuple[int, int]:
-        """Return from where to where the sentence goes that has a place of the text."""
+        """Return the begin and end of the sentence that contains an offset."""
         index = bisect_right(self._sentences, (at, len(self.text))) - 1
         return self._sentences[index] if index >= 0 else (0, len(self.text))
 
     def tense(self, begin: int, end: int, unit: str) -> Tense | None:
-        """Return the tense that the word before a phrase gives it, else its clause, else its sentence."""
+        """Return the tense of a phrase from the word before it, else from its clause, else from its sentence."""
         sentence, lead = self.sentence(begin), max(0, begin - _LEAD)
         if SINCE.search(self.text, lead, begin):
             return "past"
@@ -103,9 +103,9 @@ class Context:
         return tense
 
     def is_past(self, begin: int, end: int, *, is_soon: bool) -> bool:
-        """Return whether the clause of a phrase, or the sentence that it leads, is past: In March, we moved.
+        """Return whether the clause of a phrase, or the sentence that it opens, is in the past: In March, we moved.
 
-        Not where that is only settled, and begins then or is for then: booked from May, 五月起不上夜班了.
+        A settled plan that begins at that time does not count: booked from May, 五月起不上夜班了.
         """
         clause, sentence, lead = self._clause(begin, end), self.sentence(begin), max(0, begin - _LEAD)
         is_for = _FOR_THEN.search(self.text, lead, begin) and not _ON_TO.match(self.text, end)
@@ -116,11 +116,11 @@ class Context:
         return is_since or self._tense(sentence if leads else clause) == "past"
 
     def is_told(self, at: int) -> bool:
-        """Return whether the words before a place say that it is of a past that has no year: back then, 小时候."""
+        """Return whether the words before an offset place it in an undated past: back then, 小时候."""
         return _TOLD.search(self.text, max(self.sentence(at)[0], at - _LEAD), at) is not None
 
     def comes_back(self, begin: int, end: int, unit: str) -> bool:
-        """Return whether the words around a phrase say that it is one of many: usually on Monday, born on May 4."""
+        """Return whether the words around a phrase mark it as recurring: usually on Monday, born on May 4."""
         if unit in ("weekday", "weekend"):
             is_usual = _USUAL.search(self.text, *self._clause(begin, end))
             return bool(is_usual or _IS.search(self.text, max(0, begin - _LEAD), begin))

@@ -1,4 +1,4 @@
-"""A text with the days that it means beside its words, and the day and hour of what it says."""
+"""A text with its days in brackets after its words, and the day and hour of the event that it describes."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 _HAN: Final = re.compile(r"[一-鿿]")
 _SAID: Final = re.compile(r"\s?[(（][^()（）]{0,20}\d{4}")
-"""Brackets that say the day already."""
+"""Brackets that already name the day."""
 _BRACKETS: Final = re.compile(r"\s?[(（]\d{4}[^()（）]{0,30}[)）]")
 _ONGOING: Final = re.compile(r"\b(?:since|until|till)\s+(?:the\s+)?$|[自从]$", re.IGNORECASE)
 _GAP: Final = re.compile(r"[\s,，、(（的]{0,3}")
 _BEFORE: Final = 12
-"""Characters before an expression in which "since" stands."""
+"""How many characters before an expression are searched for "since"."""
 
 
 def annotated(text: str, at: datetime) -> str:
-    """Return a text word for word, behind each relative time expression its day, or its days, in brackets.
+    """Return a text unchanged except that the day or days follow each relative time expression in brackets.
 
-    `at` is when it was said, by the speaker's clock. "I saw the dentist yesterday (2026-11-27)", 大前天（2026-11-25）.
-    Nothing is put beside a date that names its year, what comes back each week, an expression whose day neither its
-    words nor its tense tell, nor where brackets with the year stand already: twice is once.
+    `at` is the time of speaking by the speaker's clock. "I saw the dentist yesterday (2026-11-27)",
+    大前天（2026-11-25）. A date with a year, a weekly recurrence and an expression whose day is uncertain get no
+    brackets. Neither does an expression that already has brackets with a year, so that a second call changes nothing.
     """
     parts, end = [], 0
     found = _said(text, at)
@@ -42,25 +42,26 @@ def annotated(text: str, at: datetime) -> str:
 
 
 def without_days(text: str) -> str:
-    """Return a text without the days in brackets that were put behind its words."""
+    """Return a text without the days in brackets that `annotated` added."""
     return _BRACKETS.sub("", text)
 
 
 def brackets(text: str, days: Days) -> str:
-    """Return days as they stand behind a text, in full-width brackets after Chinese."""
+    """Return days in brackets as they follow a text: in full-width brackets after Chinese."""
     written = days.written
     return f"（{written.replace(' to ', '至')}）" if _HAN.match(text[-1:]) else f" ({written})"
 
 
 def with_brackets(text: str, one: Expression) -> str:
-    """Return a text with the days of one of its expressions behind it."""
+    """Return a text with the days of one of its expressions in brackets after that expression."""
     return f"{text[: one.end]}{brackets(text[: one.end], one.days)}{text[one.end :]}"
 
 
 def first_day(text: str, at: datetime) -> Expression | None:
-    """Return the expression for the day of what a text says that happened or happens, with its hour; None without one.
+    """Return the expression for the day and hour of the event that a text describes; None without one.
 
-    It is the first that is one day, else the first of several days; what says since when or until when comes last.
+    The first single day wins, else the first expression for several days. An expression after "since" or "until" is
+    chosen only if there is no other.
     """
     found = [one for one in _said(text, at) if one.is_sure and one.unit != "range"]
     ongoing = {one.start for one in found if _ONGOING.search(text, max(0, one.start - _BEFORE), one.start)}
@@ -68,12 +69,12 @@ def first_day(text: str, at: datetime) -> Expression | None:
 
 
 def _said(text: str, at: datetime) -> list[Expression]:
-    """Return the expressions of a text; a day to which something was moved lies ahead, whatever the tense."""
+    """Return the expressions of a text. A day to which something was moved lies ahead, whatever the tense."""
     return expressions(text, at, "coming" if moved_to(text, at.date()) else None)
 
 
 def _is_named_beside(text: str, found: list[Expression], n: int) -> bool:
-    """Return whether the expression right after this one says its day, as in "tomorrow, March 3rd"."""
+    """Return whether the expression right after this one names its day, as in "tomorrow, March 3rd"."""
     if n + 1 == len(found) or not _GAP.fullmatch(text, found[n].end, found[n + 1].start):
         return False
     one, other = found[n], found[n + 1]

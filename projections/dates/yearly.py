@@ -1,4 +1,4 @@
-"""Days that come back every year, as values of the profile and birthdays spell them."""
+"""Days that recur every year, as birthdays and values of the profile spell them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from projections.dates.phrases import Reader
 
 _LEAP_DAY: Final = date(2000, 2, 1)
-"""From here on every day of a year, 29 February included, is near."""
+"""A reference date from which every day of the year, 29 February included, can be found."""
 _MONTH_AND_DAY: Final = re.compile(r"(?<!\d)(?P<m>\d{1,2})-(?P<d>\d{1,2})(?!\d)")
 _SPELLINGS: Final = (*CHINESE_DATES, *ENGLISH_DATES, (_MONTH_AND_DAY, day_of))
 
@@ -37,7 +37,10 @@ class YearlyDay:
         return f"{self.year}-{day}" if self.year else day
 
     def next_from(self, today: date) -> date | None:
-        """Return the next such day from a day on; 29 February is the 28th in other years. None past the calendar."""
+        """Return the next occurrence from a day on; None past the end of the calendar.
+
+        29 February falls on the 28th in years that are not leap years.
+        """
         first = max(today.year, self.year or 0)
         for year in range(first, min(first + 2, MAXYEAR + 1)):
             is_short = (self.month, self.day) == (2, 29) and not isleap(year)
@@ -53,28 +56,28 @@ class YearlyDay:
 
 
 def yearly_day(text: str) -> YearlyDay | None:
-    """Return the day that a value of the profile names first; None where a guess would be needed (3/4 is not read)."""
+    """Return the first day that a value of the profile names; None if it names none. An ambiguous 3/4 is not read."""
     return next(iter(days_named(text)), None)
 
 
 def days_named(text: str) -> list[YearlyDay]:
-    """Return every day that a text names, each as it is spelt in full, in order."""
+    """Return every day that a text names, in order."""
     return [day for day in _spelt(text) if day]
 
 
 def names_day(text: str) -> bool:
-    """Return whether a text spells a day, be it one that no year has."""
+    """Return whether a text spells a day, even one that does not exist in any year."""
     return any(True for _ in _spelt(text))
 
 
 def birth_date(text: str) -> str | None:
-    """Return `YYYY-MM-DD`, or `MM-DD` where no year is said, of the first date in a text of either language."""
+    """Return the first date in a text of either language as `YYYY-MM-DD`, or as `MM-DD` if it has no year."""
     day = None if _MONTH_AND_DAY.fullmatch(text) else yearly_day(text)
     return str(day) if day else None
 
 
 def _spelt(text: str) -> Iterator[YearlyDay | None]:
-    """Yield the day of each solar date in order; None of one that is in no calendar."""
+    """Yield the day of each solar date in order; None for a date that does not exist."""
     found = [(m.start(), -m.end(), m, read) for pattern, read in _SPELLINGS for m in pattern.finditer(text)]
     taken, lunar = 0, lunar_from(text)
     for begin, end, m, read in sorted(found, key=lambda one: one[:2]):

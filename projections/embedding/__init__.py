@@ -1,12 +1,11 @@
 """Embedders: texts go in, unit vectors come out.
 
-1. `embedder` is the protocol; `choice` reads the setting, and `factory` makes the embedder that it means.
-2. `local` computes on this machine, in a process of its own: `encoder_process` starts and feeds it, `encoder` is the
-   program that runs there. `builtin` is the one that is always there, and `use` runs it. `onnx` runs models in a
-   folder.
-3. `openai` asks any OpenAI-compatible endpoint, `shared_requests` has texts of several callers share a request.
-   `long_texts` says how much of a text both read.
-4. `languages` puts one encoder for each language beside the multilingual one; `anchors` bring their cosines to one
-   scale.
-5. `serving` is whichever serves now; `question_views` says what a question means, and does without while it is away.
+1. `embedder` is the protocol; `choice` reads the setting, and `factory` creates the embedder for it.
+2. `local` computes on this machine, in a separate process: `encoder_process` starts and feeds it, and `encoder` is the
+   program that runs there. `builtin` is always available, and `use` runs it. `onnx` runs models in a folder.
+3. `openai` calls any OpenAI-compatible endpoint, and `shared_requests` combines the texts of several callers.
+   `long_texts` defines how much of a text both read.
+4. `languages` combines one encoder for each language with the multilingual one; `anchors` bring their cosines to a
+   common scale.
+5. `serving` is the current embedder; `question_views` returns the vectors of questions, or none while it is away.
 """

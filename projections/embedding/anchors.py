@@ -1,4 +1,4 @@
-"""Statements and questions about them in both languages: by these, two encoders' cosines are brought to one scale."""
+"""Anchors: statements and questions about them in both languages, which bring two encoders' cosines to one scale."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""The choice of an embedder, as the setting EMBEDDING_MODEL spells it.
+"""The choice of an embedder, in the syntax of the setting EMBEDDING_MODEL.
 
 builtin
 onnx:/path/of/a/folder?pooling=cls&query=query:%20
 fastembed:BAAI/bge-small-en-v1.5?folder=/path/of/its/files
-en=onnx:/a,zh=onnx:/b            one for each language, the built-in one for what is left and between them
+en=onnx:/a,zh=onnx:/b            one for each language, the built-in one for the rest and between languages
 text-embedding-3-small           anything else is a model behind an OpenAI-compatible endpoint
 
-Every command reads the settings, so nothing is loaded here that computes or connects.
+Every command reads the settings, so this module loads nothing that computes or connects.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _KINDS: Final = ("onnx", "fastembed")
 
 
 class EmbedderUnusable(ValueError):
-    """The configured embedder cannot be used as it is: the message says what is missing."""
+    """The configured embedder is unusable: the message says what is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +37,12 @@ class Choice:
 
     kind: str
     name: str
-    """The folder or the model's name."""
+    """The folder, or the model's name."""
     options: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_choice(text: str) -> dict[str, Choice]:
-    """Return the encoders by language; `""` is that of every language. Raises EmbedderUnusable."""
+    """Return the encoders by language; `""` means every language. Raises EmbedderUnusable."""
     if not _LANGUAGE.match(text):
         return {"": _one(text)}
     found: dict[str, Choice] = {}

@@ -19,7 +19,7 @@ Vectors: TypeAlias = NDArray[np.float32]
 class EmbedderUnavailable(Exception):
     """The embedding endpoint cannot be reached or is busy: wait and ask again.
 
-    `answer` is the beginning of what it said instead; no log has it, as it may quote the texts.
+    `answer` is the beginning of its answer; it is never logged, because it may quote the texts.
     """
 
     def __init__(self, reason: str, answer: str | None = None) -> None:
@@ -28,13 +28,13 @@ class EmbedderUnavailable(Exception):
 
 
 class EmbedderFailed(EmbedderUnavailable):
-    """The endpoint broke off, or answered without vectors: perhaps one of the texts is the reason."""
+    """The endpoint broke off, or answered without vectors: one of the texts may be the reason."""
 
 
 class EmbedderRefused(Exception):
-    """The endpoint refused these very texts, and asking again will not help: leave them out.
+    """The endpoint refused these texts, and asking again will not help: leave them out.
 
-    `places` are those of the texts that are to blame among those that were asked for; empty where that is not known.
+    `places` are the indexes of the texts to blame in the request; empty if unknown.
     """
 
     def __init__(self, reason: str, places: frozenset[int] = frozenset(), answer: str | None = None) -> None:
@@ -54,16 +54,16 @@ class Embedder(Protocol):
     async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors | Sequence[Vectors]:
         """Return float32 unit vectors, shape (texts, dimensions). Raises EmbedderUnavailable or EmbedderRefused.
 
-        Vectors of several lengths come as a list; only those of one length are compared.
+        Vectors of several lengths are returned as a list; only vectors of the same length are comparable.
 
-        `urgent`: these texts are questions, and a caller waits: they go before those of background work, and get what
-        the model wants before a question.
+        `urgent` means that these texts are questions for which a caller waits: they precede background work, and get
+        the model's prefix for questions.
         """
         ...
 
 
 class ClosableEmbedder(Embedder, Protocol):
-    """An embedder with what its maker ends."""
+    """An embedder that its creator must close."""
 
     async def close(self) -> None:
         """End its process, or close its connections."""
@@ -71,15 +71,15 @@ class ClosableEmbedder(Embedder, Protocol):
 
 
 class Encoder(Protocol):
-    """An embedder whose vectors are all equally long, with what its maker ends."""
+    """An embedder whose vectors all have the same length, and that its creator must close."""
 
     @property
     def model(self) -> str:
-        """As of Embedder."""
+        """See `Embedder.model`."""
         ...
 
     async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:
-        """As of Embedder."""
+        """See `Embedder.embed`."""
         ...
 
     async def close(self) -> None:
@@ -90,13 +90,13 @@ class Encoder(Protocol):
 def unit_vectors(rows: ArrayLike) -> Vectors:
     """Return rows, shape (n, dimensions), as float32 of length 1; a row of zeros becomes the first axis.
 
-    Raises ValueError when they are not a table of finite numbers.
+    Raises ValueError if they are not a table of finite numbers.
     """
     table = np.array(rows, dtype=np.float64, ndmin=2)
     if table.ndim != 2 or not table.shape[1]:  # noqa: PLR2004  (a table has two axes)
         raise ValueError("vectors are not a table of finite numbers")
-    lengths = np.sqrt(np.add.reduce(table * table, axis=1, keepdims=True))  # as np.linalg.norm has them
-    # What is not finite has no finite length; each number is looked at only then, for squares may be too large.
+    lengths = np.sqrt(np.add.reduce(table * table, axis=1, keepdims=True))  # like np.linalg.norm
+    # A row that is not finite has no finite length. Numbers are checked only then, because squares may overflow.
     if not np.isfinite(lengths).all() and not np.isfinite(table).all():
         raise ValueError("vectors are not a table of finite numbers")
     if not lengths.all():

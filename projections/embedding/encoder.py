@@ -1,12 +1,12 @@
-"""An encoder as a program of its own: texts come in on stdin, vectors go out on stdout, until stdin ends.
+"""An encoder as a separate program: texts come in on stdin, vectors go out on stdout, until stdin ends.
 
 Its argument is the encoder, as JSON: `{"kind": "builtin"}`, or `onnx` with the fields of an OnnxFolder, or `fastembed`
-with a name, and where its files are.
+with a name and the location of its files.
 
-A frame is a length, 4 bytes little-endian, and so many bytes. The first that goes out is empty when the model is
-loaded, or says why it cannot be. Then a JSON array of texts comes in, and out go their vectors, little-endian float32.
-Whoever starts it holds the other end of stdin: when that process dies, however it does, the file ends, and so does this
-one.
+A frame is a length, 4 bytes little-endian, and that many bytes. The first output frame is empty if the model is loaded;
+otherwise it holds the error. Then each input frame is a JSON array of texts, and the output frame holds their vectors,
+little-endian float32. The parent process holds the other end of stdin: when it dies, for whatever reason, the file
+ends, and so does this process.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
 
 DIMENSIONS: Final = 512
 THREADS: Final = min(4, max(1, (os.cpu_count() or 1) - 1))
-"""One core is the event loop's: two processes that spin for it are slower than one that computes alone."""
+"""The number of threads. One core is left to the event loop: two processes that compete for it are slower than one."""
 
 
 def main() -> None:
     """Answer each frame in turn. The model is loaded at once, which takes about a second."""
-    # What a library prints must not stand between the vectors.
-    with suppress(BrokenPipeError), os.fdopen(os.dup(sys.stdout.fileno()), "wb") as answers:  # nobody waits any more
+    # Output of a library must not get between the vectors.
+    with suppress(BrokenPipeError), os.fdopen(os.dup(sys.stdout.fileno()), "wb") as answers:  # the parent is gone
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
         try:
             encode = _load(**orjson.loads(sys.argv[1]))
-        except Exception as error:  # noqa: BLE001 - whatever a library raises, an operator is to read it
+        except Exception as error:  # noqa: BLE001 - an operator must see any error of a library
             write_frame(answers, f"{type(error).__name__}: {error}".encode())
             return
         _release_free_memory()
@@ -53,13 +53,13 @@ def main() -> None:
 
 
 def _release_free_memory() -> None:
-    """Give back to the system what malloc keeps of loading. Of libraries of C only glibc's can."""
+    """Return the memory that malloc keeps after loading to the system, which only glibc supports."""
     with suppress(AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def _load(kind: str, **given: Any) -> Callable[[list[str]], ArrayLike]:  # noqa: ANN401 - as JSON has them
-    """Load an encoder. This program needs the packages, who talks to it does not."""
+    """Load an encoder. Only this program needs the packages, not its parent."""
     if kind == "onnx":
         from projections.embedding.onnx.encoder import OnnxEncoder  # noqa: PLC0415
         from projections.embedding.onnx.folder import OnnxFolder  # noqa: PLC0415

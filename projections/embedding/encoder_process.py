@@ -1,4 +1,4 @@
-"""The encoder in a process of its own, so that it computes on another core than the event loop; one thread feeds it."""
+"""The encoder in a separate process, so that it computes on another core than the event loop; one thread feeds it."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ if TYPE_CHECKING:
 
 BATCH_TEXTS: Final = 16
 BATCH_CHARACTERS: Final = 2_000
-"""Of one run, in NFKC; more texts are computed no faster, and whoever comes next would wait longer."""
+"""The characters of one run, in NFKC. Longer runs are not faster, and the next request would wait longer."""
 RUNS_AHEAD: Final = 2
-"""Runs given to the process, so that it has the next one when it is done with the first.
+"""The runs that are sent to the process, so that it has the next one when it finishes the first.
 
-Together they have no more characters than one run may have: whoever comes next waits for so many, a tenth of a second.
+Together they have at most the characters of one run, so that the next request waits a tenth of a second.
 """
 MAX_ATTEMPTS: Final = 3
-"""Processes that may end over the same texts."""
+"""How many processes may die over the same texts."""
 
 
 BUILTIN_PROGRAM: Final[Mapping[str, str | int]] = {"kind": "builtin"}
-"""What the program runs by default (`encoder.py`)."""
+"""The default encoder of the program (`encoder.py`)."""
 _AHEAD: Final[dict[bytes, subprocess.Popen[bytes]]] = {}
-"""Processes that were started before there was an EncoderProcess for them, by what they run."""
+"""The processes that were started before their EncoderProcess was created, by their encoder."""
 
 
 def start_ahead(encoder: Mapping[str, str | int] = BUILTIN_PROGRAM) -> None:
-    """Have an encoder load its model while this process loads its modules; the EncoderProcess for it finds it.
+    """Start an encoder, so that it loads its model while this process loads its modules.
 
-    Where none comes it ends with this process.
+    The EncoderProcess for the same encoder takes it over; otherwise it ends with this process.
     """
     program = orjson.dumps(encoder)
     if program not in _AHEAD:
@@ -54,16 +54,16 @@ def start_ahead(encoder: Mapping[str, str | int] = BUILTIN_PROGRAM) -> None:
 
 
 class _NotLoaded(Exception):
-    """The process cannot load its model: the message is its own."""
+    """The process cannot load its model; the message comes from the process."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Texts that are wanted, and who waits for their vectors."""
+    """Texts to encode, and the future for their vectors."""
 
     texts: list[str]
     characters: int
-    """Of all texts in NFKC, which is what the encoder computes."""
+    """The characters of all texts in NFKC, which the encoder processes."""
     urgent: bool
     loop: asyncio.AbstractEventLoop
     vectors: asyncio.Future[Vectors]
@@ -73,14 +73,14 @@ Answer: TypeAlias = "tuple[Request, Vectors | EmbedderUnavailable]"
 
 
 class EncoderProcess:
-    """Computes the texts of requests that wait at the same time together, urgent ones first.
+    """An encoder process that computes the texts of waiting requests together, urgent ones first.
 
-    The process is started when it is first needed, and again when it has died: the texts that it had are sent again.
-    It ends with this one, however this one ends. Usable from several event loops.
+    The process is started when it is first needed, and restarted when it has died; its texts are then sent again. It
+    ends with this process, however that ends. Several event loops may use it.
     """
 
     def __init__(self, name: str = "the built-in embedder", encoder: Mapping[str, str | int] | None = None) -> None:
-        """`name` is for messages; `encoder` says what the program runs, the built-in one by default."""
+        """`name` is for messages; `encoder` is the program's encoder, by default the built-in one."""
         self._name = name
         self._program = orjson.dumps(encoder or BUILTIN_PROGRAM)
         self._requests: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
@@ -94,7 +94,7 @@ class EncoderProcess:
 
     @property
     def pid(self) -> int | None:
-        """The process's id, None while there is none."""
+        """The id of the process; None while there is none."""
         return None if self._process is None else self._process.pid
 
     def ask(self, request: Request) -> None:
@@ -107,7 +107,7 @@ class EncoderProcess:
         self._requests.put(request)
 
     def close(self) -> None:
-        """End the process and the thread; what still waits gets EmbedderUnavailable. Blocks for some milliseconds."""
+        """End the process and the thread; waiting requests get EmbedderUnavailable. Blocks for some milliseconds."""
         self._closed = True
         self._requests.put(None)
         if self._process is not None:
@@ -124,7 +124,7 @@ class EncoderProcess:
                 if self._runs:
                     self._receive()
                     attempts = 0
-            except _NotLoaded as error:  # another process would not either
+            except _NotLoaded as error:  # another process would fail, too
                 self._end()
                 self._fail(f"cannot be loaded: {error}")
             except OSError as error:
@@ -138,7 +138,7 @@ class EncoderProcess:
         self._fail("is closed")
 
     def _gather(self, *, wait: bool) -> None:
-        """Take in what was asked; wait for something if nothing is waiting here."""
+        """Take new requests from the queue; wait for one if none is pending."""
         wait = wait and not self._urgent and not self._others
         with suppress(queue.Empty):
             while (request := self._requests.get(block=wait)) is not None:
@@ -146,7 +146,7 @@ class EncoderProcess:
                 wait = False
 
     def _fill(self) -> None:
-        """Give the process what it has room for; a new process first gets what the last one had."""
+        """Send the process as many runs as it has room for; a new process first gets the runs of the last one."""
         if self._process is None and (self._runs or self._urgent or self._others):
             self._start()
             for run in self._runs:
@@ -156,7 +156,7 @@ class EncoderProcess:
             self._send(run)
 
     def _next_run(self) -> list[Request]:
-        """Return what the process is to compute next, nothing while what it has is enough."""
+        """Return the next run of the process; an empty one while it has enough work."""
         run: list[Request] = []
         texts = characters = 0
         room = BATCH_CHARACTERS - sum(request.characters for given in self._runs for request in given)
@@ -179,12 +179,12 @@ class EncoderProcess:
             self._process.kill()  # `close` has not seen it
 
     def _send(self, run: list[Request]) -> None:
-        # A lone surrogate cannot be spelt in UTF-8.
+        # A lone surrogate cannot be encoded in UTF-8.
         texts = [text.encode("utf-8", "replace").decode() for request in run for text in request.texts]
         write_frame(cast("BinaryIO", self._living().stdin), orjson.dumps(texts))
 
     def _receive(self) -> None:
-        """Take the answer to the oldest run. Raises OSError when the process has ended, _NotLoaded."""
+        """Read the answer to the oldest run. Raises OSError if the process has ended, and _NotLoaded."""
         if not self._is_loaded:
             if refusal := self._read():
                 raise _NotLoaded(refusal.decode("utf-8", "replace"))
@@ -210,7 +210,7 @@ class EncoderProcess:
         return self._process
 
     def _end(self) -> None:
-        """Put the process away, dead or alive."""
+        """End the process, if it is still alive, and release its resources."""
         if self._process is not None:
             process, self._process = self._process, None
             process.kill()
@@ -218,7 +218,7 @@ class EncoderProcess:
                 process.communicate()  # closes the pipes and waits
 
     def _fail(self, why: str) -> None:
-        """Fail every waiting request; callers whose failures are passing ask again."""
+        """Fail every waiting request; callers may ask again later."""
         waiting = [*(r for run in self._runs for r in run), *self._urgent, *self._others]
         for requests in (self._runs, self._urgent, self._others):
             requests.clear()
@@ -232,7 +232,7 @@ def _end_ahead(program: bytes) -> None:
 
 
 def _started(program: bytes) -> subprocess.Popen[bytes]:
-    # -P: the working directory may hold a folder of our name. A group of its own: Ctrl-C is for this process.
+    # -P: the working directory may contain a folder with our name. Own group: Ctrl-C is meant for this process only.
     return subprocess.Popen(  # noqa: S603 - our own program
         [sys.executable, "-P", "-m", "projections.embedding.encoder", program.decode()],
         stdin=subprocess.PIPE,
@@ -242,12 +242,12 @@ def _started(program: bytes) -> subprocess.Popen[bytes]:
 
 
 def _answer(pairs: Sequence[Answer]) -> None:
-    """Answer in each request's own loop, all of a loop in one turn."""
+    """Answer each request in its own loop, all requests of a loop in one turn."""
     by_loop: dict[asyncio.AbstractEventLoop, list[Answer]] = {}
     for pair in pairs:
         by_loop.setdefault(pair[0].loop, []).append(pair)
     for loop, some in by_loop.items():
-        with suppress(RuntimeError):  # the loop is closed: no caller waits in it any more
+        with suppress(RuntimeError):  # the loop is closed and has no waiting callers
             loop.call_soon_threadsafe(_resolve, some)
 
 

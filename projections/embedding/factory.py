@@ -1,4 +1,4 @@
-"""The embedder that a choice means, and what it is made of."""
+"""The factory of embedders: it creates the embedder for a choice."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _PACKAGES: Final = {"onnx": ("onnxruntime", "tokenizers"), "fastembed": ("fastem
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where models are asked for that are neither built in nor on this machine."""
+    """The endpoint for models that are neither built in nor on this machine."""
 
     base_url: str
     api_key: str
 
 
 def make_embedder(text: str, endpoint: Endpoint) -> Encoder | LanguageEmbedder:
-    """Return the embedder; it starts or connects at first use. Raises EmbedderUnusable."""
+    """Return the embedder, which starts or connects at first use. Raises EmbedderUnusable."""
     chosen = read_choice(text)
     if "" in chosen:
         return _make(chosen[""], endpoint)
@@ -74,7 +74,7 @@ def _onnx(choice: Choice) -> LocalEmbedder:
 
 
 def _fastembed_program(choice: Choice) -> dict[str, str | int]:
-    """Return what the encoder's process is told: the name, and where the files are. Raises EmbedderUnusable."""
+    """Return the argument of the encoder's process: the name and the location of files. Raises EmbedderUnusable."""
     if unknown := sorted(choice.options.keys() - set(_FASTEMBED_OPTIONS)):
         raise EmbedderUnusable(f"fastembed: has no option {unknown[0]!r}: there are {', '.join(_FASTEMBED_OPTIONS)}")
     places = {name: Path(choice.options[name]).expanduser() for name in ("folder", "cache") if choice.options.get(name)}

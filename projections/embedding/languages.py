@@ -1,10 +1,11 @@
-"""An encoder for each language: a memory has its language's vector and the multilingual one, in one vector.
+"""An encoder for each language: a memory's vector combines that of its language and the multilingual one.
 
-A text's language is told by its script. The vector of a memory in a language that has an encoder is that encoder's and
-the multilingual one beside each other, weighted; every other memory has the multilingual one. Each language's vectors
-have a length of their own, and vectors of one length only are compared: so a question is asked once in each space
-(`View`), by both encoders among the memories of its own language, by the multilingual one among the others. What
-different encoders call near differs: the anchors tell how far, and their cosines are brought to the multilingual one's.
+The script of a text determines its language. The vector of a memory in a language with an encoder is the weighted
+concatenation of that encoder's vector and the multilingual one; every other memory has only the multilingual one. The
+vectors of each language have their own length, and only vectors of the same length are compared. A question is
+therefore asked once in each space (`View`): by both encoders among the memories of its own language, by the
+multilingual one among the others. Cosines of equally near texts differ between encoders: the anchors measure by how
+much, and the cosines are mapped to those of the multilingual encoder.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from projections.embedding.embedder import Encoder, Vectors
 
 SHARED_WEIGHT: Final = 0.1
-"""Of the multilingual encoder among memories of the question's own language (docs/evidence/quality.md, Encoders)."""
+"""The weight of the multilingual encoder among memories of the question's language (docs/evidence/quality.md)."""
 _OWN: Final = np.float32((1 - SHARED_WEIGHT) ** 0.5)
 _SHARED: Final = np.float32(SHARED_WEIGHT**0.5)
 _HAN_FOR_A_WORD: Final = 2
@@ -35,14 +36,14 @@ _LATIN_FOR_A_WORD: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """How a question is asked in one space: a unit vector, and `scale` x cosine + `shift` as the score."""
+    """A question in one space: its unit vector, and `scale` x cosine + `shift` as the score."""
 
     model: str
     vector: Vectors
     scale: float = 1.0
     shift: float = 0.0
     part: slice | None = None
-    """Where the vector may be other than 0; None: everywhere."""
+    """The part of the vector that may differ from 0; None means all of it."""
 
     def score(self, cosine: float) -> float:
         """Return a hit's score, at most 1."""
@@ -50,9 +51,9 @@ class View:
 
 
 def language_of(text: str) -> str:
-    """Return zh, en, or nothing for another script: whichever has more words, by their usual lengths.
+    """Return `zh`, `en`, or an empty text for other scripts: whichever has the most words, by their usual lengths.
 
-    Kana make a text Japanese, whatever else is in it.
+    Kana make a text Japanese, whatever else it contains.
     """
     if text.isascii():
         return "en" if any(map(str.isalpha, text)) else ""
@@ -71,10 +72,10 @@ def language_of(text: str) -> str:
 
 
 class LanguageEmbedder:
-    """Vectors of several lengths: one for each language that has an encoder, and one for all others."""
+    """An embedder with vectors of several lengths: one for each language with an encoder, and one for all others."""
 
     def __init__(self, encoders: Mapping[str, Encoder], shared: Encoder) -> None:
-        """Put `encoders`, by language, beside `shared`, the multilingual one. All are closed with this one."""
+        """Combine `encoders`, by language, with `shared`, the multilingual one. `close` closes all of them."""
         self._encoders = dict(sorted(encoders.items()))
         self.shared = shared
         """The multilingual encoder."""
@@ -85,7 +86,7 @@ class LanguageEmbedder:
 
     @property
     def model(self) -> str:
-        """The names of all encoders; travels with every vector."""
+        """The names of all encoders, which accompany every vector."""
         own = [f"{language}={encoder.model}" for language, encoder in self._encoders.items()]
         return ",".join([*own, self.shared.model])
 
@@ -103,7 +104,7 @@ class LanguageEmbedder:
         return [found[n] for n in range(len(texts))]
 
     async def views(self, question: str) -> list[View]:
-        """Return how a question is asked among the memories of each language. Raises as `embed`."""
+        """Return the view of a question for the memories of each language. Raises the same errors as `embed`."""
         await self._measure()
         language = self._served(question)
         shared = (await self.shared.embed([question], urgent=True))[0]
@@ -142,15 +143,15 @@ class LanguageEmbedder:
         own, shared = await asyncio.gather(
             self._encoders[language].embed(texts, urgent=urgent), self.shared.embed(texts, urgent=urgent)
         )
-        # Zeros, so that two languages whose encoders have equally many dimensions have spaces of their own.
+        # Zeros, so that two languages whose encoders have the same number of dimensions get separate spaces.
         padding = np.zeros((len(texts), self._padding[language]), np.float32)
         return np.concatenate([_OWN * own, _SHARED * shared, padding], axis=1)
 
     async def _measure(self) -> None:
-        """Find out, once, which of the multilingual encoder's cosines mean what those of the language's own do.
+        """Measure once how cosines in each language's space map to those of the multilingual encoder.
 
-        By a line through two points: what has nothing to do with each other, and a question with what answers it. The
-        multilingual encoder is asked across languages, because that is how its cosines stand beside the others.
+        The map is linear through two points: unrelated texts, and a question with its answer. The multilingual encoder
+        is measured across languages, because its cosines compete with the others only there.
         """
         async with self._measuring:
             for language in self._encoders.keys() - self._scales.keys():
@@ -169,6 +170,6 @@ class LanguageEmbedder:
 
 
 def far_and_near(cosines: Vectors) -> tuple[float, float]:
-    """Return the mean beside the diagonal and on it."""
+    """Return the means off the diagonal and on it."""
     mine = np.eye(len(cosines), dtype=bool)
     return float(cosines[~mine].mean()), float(cosines[mine].mean())

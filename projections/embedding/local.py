@@ -1,4 +1,4 @@
-"""An embedder on this machine: it computes in a process of its own, and needs no server and no key."""
+"""An embedder on this machine, which computes in a separate process and needs no server and no key."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _CACHED_CHARACTERS = 500
 
 
 class LocalEmbedder:
-    """Embeds on this machine. A text's vector is the same whatever texts are beside it (1e-6).
+    """An embedder on this machine. A text's vector does not depend on the other texts in a call (to 1e-6).
 
-    It computes in a child process, which loads the model at first use (a second or two, 150 MB for the built-in
-    one), a few texts at a time: the event loop stays free, and a query waits for at most as much as one small run
-    computes, not for a whole import. Of a long text the first 2,000 characters are read. Texts of calls that wait at
-    the same time are computed together, which takes half as long as one by one.
+    It computes in a child process, which loads the model at first use (a second or two, 150 MB for the built-in one), a
+    few texts at a time: the event loop stays free, and a query waits for at most one small run, not for a whole import.
+    Only the first 2,000 characters of a long text are read. Texts of concurrent calls are computed together, which
+    takes half as long as one by one.
     """
 
     def __init__(
@@ -38,9 +38,9 @@ class LocalEmbedder:
         dimensions: int = 0,
         cached_texts: int = 1024,
     ) -> None:
-        """`model` names the vectors. `dimensions` as far as they are known before the first answer.
+        """`model` names the vectors. `dimensions` is their length, if known before the first answer.
 
-        `cached_texts`: how many short texts' vectors are kept, 2 kB each; queries are often asked again.
+        `cached_texts` is the number of short texts whose vectors are cached, 2 kB each; queries are often repeated.
         """
         self._model = model
         self._prefixes = {True: query_prefix, False: passage_prefix}
@@ -51,13 +51,13 @@ class LocalEmbedder:
 
     @property
     def model(self) -> str:
-        """The model's name; travels with every vector."""
+        """The model's name, which accompanies every vector."""
         return self._model
 
     async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:
         """Return float32 unit vectors, shape (len(texts), dimensions). Texts may be of any length.
 
-        Raises EmbedderUnavailable after `close`, or when the child process died several times over the texts.
+        Raises EmbedderUnavailable after `close`, or if the child process died several times over the texts.
         """
         if prefix := self._prefixes[urgent]:
             texts = [prefix + text for text in texts]
@@ -73,7 +73,7 @@ class LocalEmbedder:
         return rows
 
     async def load(self) -> None:
-        """Have the child process load its model now, not at the first question. Raises EmbedderUnavailable."""
+        """Load the model of the child process now, not at the first question. Raises EmbedderUnavailable."""
         await self.embed(["."], urgent=True)
 
     async def close(self) -> None:
@@ -81,7 +81,7 @@ class LocalEmbedder:
         await asyncio.to_thread(self.process.close)
 
     async def _encoded(self, texts: list[str], *, urgent: bool) -> list[Vectors]:
-        """Ask for a few texts at a time, one part ahead: others get their turn between."""
+        """Encode a few texts at a time, one part ahead, so that other requests are served in between."""
         loop = asyncio.get_running_loop()
         asked: deque[asyncio.Future[Vectors]] = deque()
         found: list[Vectors] = []
@@ -108,7 +108,7 @@ class LocalEmbedder:
 
 
 def _parts(texts: Iterable[str]) -> Iterator[tuple[list[str], int]]:
-    """Yield what is read of the texts in parts of what one run takes, each with its characters in NFKC."""
+    """Yield batches that fit one run, each with the number of its characters in NFKC."""
     part: list[str] = []
     total = 0
     for text in texts:

@@ -1,4 +1,4 @@
-"""Long texts: how much of one an embedder reads, whichever it is."""
+"""Long texts: how much of a text every embedder reads."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Final
 from schemas.text import nfkc
 
 MAX_CHARACTERS: Final = 2_000
-"""Of a text in NFKC: what follows is not read. The vector of a longer text would hardly know it either."""
+"""The characters of a text in NFKC that are read. Further ones would hardly affect its vector."""
 _BEFORE: Final = 4 * MAX_CHARACTERS
-"""Of a text as it was given: NFKC may make one character of two or three, and then 2,000 are left."""
+"""The characters of the original text that are read: NFKC may turn two or three into one, and 2,000 must remain."""
 
 
 def beginning(text: str) -> tuple[str, int]:
-    """Return what is read of a text, and how many characters that is in NFKC; a text that is read whole stays as is."""
+    """Return the part of a text that is read, and its length in NFKC; a text that is read whole is unchanged."""
     spelt = nfkc(text[:_BEFORE])
     if len(text) <= _BEFORE and len(spelt) <= MAX_CHARACTERS:
         return text, len(spelt)

@@ -29,39 +29,39 @@ log = logging.getLogger("mnemolog")
 
 _BATCH_TEXTS: Final = 64
 _MOST_NUMBERS: Final = 32_768
-"""Of a vector: what is longer is none."""
+"""The longest vector: a longer answer is not a vector."""
 _MOST_ALONE: Final = 3
-"""So many texts that are refused each by itself, and none that is not: all are."""
+"""After this many texts are refused one by one and none is accepted, all are taken to be refused."""
 
 _NAMES: Final = ("embedding", "vector", "values", "float", "base64")
 _PLAIN_ALPHABET: Final = str.maketrans("-_", "+/")
 _AT_TEXTS: Final = frozenset({*range(500, 600)} - {503})
-"""Of any of these a text may be the reason."""
+"""The statuses for which a text may be the reason."""
 
 _Format: TypeAlias = Literal["base64", "float"] | None
 _FORMATS: Final[tuple[_Format, ...]] = ("base64", "float", None)
-"""In the order in which they are tried; None asks for no format."""
+"""The formats in the order in which they are tried; None requests no format."""
 
 
 class OpenAIEmbedder:
-    """Asks once for each batch of 64 texts and never again by itself: the caller knows whether and when to.
+    """An embedder that sends one request for each batch of 64 texts, and leaves repeats to the caller.
 
-    Few texts of several callers that come at the same moment share a request.
+    Calls with few texts at the same moment share a request.
 
-    Vectors are asked for in base64, a quarter of the bytes of numbers, and read in no time. Where this is refused,
-    now or later, numbers are asked for, then no format. Texts that are refused are divided, so that those alone are
-    refused that are to blame, and an endpoint that takes fewer is asked for as many from then on.
+    Vectors are requested in base64, which takes a quarter of the bytes of numbers and is read quickly. If that is
+    refused, now or later, numbers are requested, then no format. Refused batches are divided, so that only the texts to
+    blame are refused, and an endpoint that accepts fewer texts gets smaller batches from then on.
     """
 
     def __init__(self, *, base_url: str, api_key: str, model: str, timeout_seconds: float = 30.0) -> None:
-        """`base_url` ends before `/embeddings`, for example http://127.0.0.1:8080/v1. Connects at first use.
+        """`base_url` ends before `/embeddings`, for example http://127.0.0.1:8080/v1. It connects at first use.
 
         `timeout_seconds` bounds each request from first to last byte.
         """
         self._model = model
         self._url = f"{base_url.rstrip('/')}/embeddings"
         self._headers = {"Content-Type": "application/json"}
-        if urlsplit(self._url).username is None:  # else what the URL says counts
+        if urlsplit(self._url).username is None:  # otherwise those of the URL count
             self._headers["Authorization"] = f"Bearer {api_key}"
         self._timeout_seconds = timeout_seconds
         self._session: aiohttp.ClientSession | None = None  # made in the loop that uses it
@@ -73,19 +73,19 @@ class OpenAIEmbedder:
 
     @property
     def model(self) -> str:
-        """The model's name; travels with every vector."""
+        """The model's name, which accompanies every vector."""
         return self._model
 
     @property
     def dimensions(self) -> int:
-        """The length of the vectors that it answered last; 0 before the first answer."""
+        """The length of the vectors in the last answer; 0 before the first answer."""
         return self._dimensions
 
-    async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:  # noqa: ARG002 - an endpoint knows no haste
+    async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:  # noqa: ARG002 - endpoints have no priorities
         """Return float32 unit vectors, shape (len(texts), dimensions); (0, 0) for no texts before the first answer.
 
-        Raises EmbedderUnavailable: no connection, no answer in time, a state that passes (`Refusal.passes`), or an
-        answer that holds no vectors. Raises EmbedderRefused for any other 4xx; it names the texts.
+        Raises EmbedderUnavailable without a connection or an answer in time, for a passing state (`Refusal.passes`),
+        and for an answer without vectors. Raises EmbedderRefused for any other 4xx; it names the texts.
         """
         if 0 < len(texts) <= FEW_TEXTS:
             return await self._shared.ask(texts)
@@ -100,7 +100,7 @@ class OpenAIEmbedder:
         """Return the vectors of any number of texts. Raises EmbedderUnavailable and EmbedderRefused."""
         if not texts:
             return np.empty((0, self._dimensions), dtype=np.float32)
-        # Endpoints refuse an empty string, and a lone surrogate cannot be spelt in UTF-8.
+        # Endpoints refuse an empty string, and a lone surrogate cannot be encoded in UTF-8.
         given = [beginning(text)[0].encode("utf-8", "replace").decode() or " " for text in texts]
         division = _Division()
         begin = 0
@@ -116,7 +116,7 @@ class OpenAIEmbedder:
         return np.stack(rows)
 
     async def _divided(self, texts: list[str], begin: int, division: _Division) -> None:
-        """Ask for the vectors of a batch; where it is refused for those of its halves, as far as any come of it."""
+        """Request the vectors of a batch; if it is refused, those of its halves, unless that is hopeless."""
         try:
             vectors = await self._ask(texts, division)
         except EmbedderRefused as error:
@@ -130,11 +130,11 @@ class OpenAIEmbedder:
         half, refused = len(texts) // 2, len(division.refused)
         await self._divided(texts[:half], begin, division)
         await self._divided(texts[half:], begin + half, division)
-        if len(division.refused) == refused:  # it was their number
+        if len(division.refused) == refused:  # the number of texts was the reason
             self._most_texts = min(self._most_texts, len(texts) - half)
 
     async def _ask(self, texts: list[str], division: _Division) -> Vectors:
-        """Return the vectors of texts, in another format where this one is refused, which is tried once a call."""
+        """Return the vectors of texts. Other formats are tried if the current one is refused, but only once a call."""
         try:
             return await self._in_format(texts, self._format)
         except (EmbedderRefused, EmbedderFailed) as error:
@@ -197,7 +197,7 @@ class OpenAIEmbedder:
         raise self._refused(read_refusal(status, content))
 
     def _refused(self, refusal: Refusal) -> Exception:
-        # its message is left out: it may quote the texts
+        # The message of the endpoint is left out, because it may quote the texts.
         reason = f"the embedding endpoint {self._host} answers {refusal.status}"
         if not refusal.passes or refusal.is_too_long:
             return EmbedderRefused(reason, answer=refusal.words)
@@ -206,11 +206,11 @@ class OpenAIEmbedder:
 
 
 class _NoVectorsError(ValueError):
-    """An answer holds no vectors; the message says why."""
+    """An answer holds no vectors; the message gives the reason."""
 
 
 class _Division:
-    """What has come of the texts of one call, by their places."""
+    """The results for the texts of one call, by their indexes."""
 
     def __init__(self) -> None:
         self.vectors: dict[int, Vectors] = {}
@@ -220,12 +220,12 @@ class _Division:
 
     @property
     def is_hopeless(self) -> bool:
-        """Whether nothing but refusals came."""
+        """Whether there have been only refusals."""
         return len(self.refused) >= _MOST_ALONE and not self.vectors
 
 
 def _rows(answer: bytes, wanted: int) -> list[Any]:
-    """Return the vectors in an answer, which may be any JSON, or a page that is none. Raises ValueError, TypeError."""
+    """Return the vectors in an answer, which may be any JSON or none. Raises ValueError, TypeError."""
     try:
         document = orjson.loads(answer.removeprefix(b"\xef\xbb\xbf"))
     except ValueError as error:
@@ -239,7 +239,10 @@ def _rows(answer: bytes, wanted: int) -> list[Any]:
 
 
 def _in_order(items: list[Any]) -> list[Any]:
-    """Return items by their indices, which count from any number; as they come where all or one of them lack theirs."""
+    """Return items sorted by their indices, which may start at any number; in their order if no item has an index.
+
+    A single missing index is inferred from the others. Raises _NoVectorsError if the indices are inconsistent.
+    """
     indices = [_index(item) for item in items]
     known = sorted(index for index in indices if index is not None)
     if len(known) >= len(items) - 1:
@@ -260,7 +263,7 @@ def _index(item: Any) -> int | None:  # noqa: ANN401 - any JSON
 
 
 def _row(item: Any) -> Any:  # noqa: ANN401 - any JSON
-    """Return a vector as it came, or what its base64 spells. Raises ValueError."""
+    """Return a vector as given, or decoded from base64. Raises ValueError."""
     vector = next((item[name] for name in _NAMES if item.get(name)), None) if isinstance(item, dict) else item
     if isinstance(vector, dict):
         return _row(vector)
@@ -276,7 +279,7 @@ def _row(item: Any) -> Any:  # noqa: ANN401 - any JSON
 
 
 def _spelt(text: str) -> Any:  # noqa: ANN401 - an array
-    """Return little-endian float32 in base64, of either alphabet, with padding or without. Raises ValueError."""
+    """Decode little-endian float32 in base64, in either alphabet, with or without padding. Raises ValueError."""
     plain = text.strip().rstrip("=").translate(_PLAIN_ALPHABET)
     try:
         content = b64decode(plain + "=" * (-len(plain) % 4), validate=True)
@@ -288,7 +291,7 @@ def _spelt(text: str) -> Any:  # noqa: ANN401 - an array
 
 
 def _why(error: Exception) -> str:
-    """Return why an endpoint gave no answer, without its URL, which may hold a secret."""
+    """Return the reason why an endpoint gave no answer, without its URL, which may contain a secret."""
     match error:
         case aiohttp.ClientConnectorDNSError():
             return "its name is not known"

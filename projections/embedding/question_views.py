@@ -1,4 +1,4 @@
-"""How questions are asked: also by their meaning while the embedder answers, by their words alone while it is away."""
+"""The views of questions: their vectors while the embedder answers, and none while it is away."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ log = logging.getLogger("mnemolog")
 
 
 class QuestionViews:
-    """Asks the embedder what questions mean, and does without while it is away.
+    """The views of questions from the embedder, without which questions are answered by words while it is away.
 
-    Each question asks again, one at a time: with an endpoint that takes connections and never answers, one caller waits
-    for its time limit, and the others are answered at once.
+    While it is away, one question at a time tries again: if an endpoint accepts connections and never answers, one
+    caller waits for its time limit, and the others are answered at once.
     """
 
     def __init__(self, embedder: Embedder, *, clock: Callable[[], float] = time.monotonic) -> None:
-        """`clock` returns seconds: what is away is logged once a minute."""
+        """`clock` returns seconds, for a log line at most once a minute."""
         self._embedder = embedder
         self._log_limit = LogLimit(clock=clock)
         self._is_away = False
         self._is_tried = False
-        """By one question, while it is away."""
+        """Whether a question is trying the embedder while it is away."""
 
     async def of(self, question: str) -> Sequence[View]:
-        """Return what a question means in each space that memories have; none while the embedder is away.
+        """Return the view of a question in each space of memories; none while the embedder is away.
 
         Raises EmbedderRefused.
         """
@@ -62,8 +62,8 @@ class QuestionViews:
         return views
 
     def missed(self, error: EmbedderUnavailable) -> None:
-        """Take in that a question could not be asked by its meaning, and say so once a minute."""
-        self._is_away = not isinstance(error, EmbedderFailed)  # that may be because of this one question
+        """Record that a question could not be embedded, and log that at most once a minute."""
+        self._is_away = not isinstance(error, EmbedderFailed)  # this one question may be the reason
         held_back = self._log_limit.admit()
         if held_back is not None:
             others = f"; so were {held_back} since this was last said" if held_back else ""

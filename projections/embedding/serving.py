@@ -1,4 +1,4 @@
-"""The serving embedder: whichever the worker uses now. Another one may take its place while the worker serves."""
+"""The serving embedder, which delegates to the current one. It may be replaced while the worker serves."""
 
 from __future__ import annotations
 
@@ -17,20 +17,23 @@ if TYPE_CHECKING:
 
 
 class ServingEmbedder:
-    """Passes on to the current embedder. From the end of `embed` to the caller's next await, `model` is its name."""
+    """An embedder that delegates to the current one.
+
+    From the end of `embed` to the caller's next await, `model` is the name of the one that computed the vectors.
+    """
 
     def __init__(self, current: Embedder) -> None:
         self.current = current
         self.former: Embedder | None = None
-        """The one before, while an index that workers share may still hold its vectors: questions are asked by both."""
+        """The previous one, while a shared index may still hold its vectors; questions are then asked by both."""
 
     @property
     def model(self) -> str:
-        """The current one's name."""
+        """The name of the current model."""
         return self.current.model
 
     async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors | Sequence[Vectors]:
-        """As of Embedder; texts that were asked of one that no longer serves are asked again."""
+        """See `Embedder.embed`; if the embedder is replaced meanwhile, the texts are embedded again."""
         while True:
             asked = self.current
             with _span_of(asked):
@@ -40,7 +43,7 @@ class ServingEmbedder:
 
 
 async def load(embedder: Embedder) -> None:
-    """Have what computes on this machine load its models; endpoints are not asked. Raises EmbedderUnavailable."""
+    """Load the models that run on this machine; endpoints are not called. Raises EmbedderUnavailable."""
     if isinstance(embedder, ServingEmbedder):
         await load(embedder.current)
     elif isinstance(embedder, LanguageEmbedder):
@@ -50,19 +53,19 @@ async def load(embedder: Embedder) -> None:
 
 
 async def views_of(embedder: Embedder, question: str) -> Sequence[View]:
-    """Return how a question is asked in each space of an embedder. Raises EmbedderUnavailable, EmbedderRefused."""
+    """Return the view of a question in each space of an embedder. Raises EmbedderUnavailable, EmbedderRefused."""
     if not isinstance(embedder, ServingEmbedder):
         return await _views(embedder, question)
     current, former = embedder.current, embedder.former
-    # The former first: an index that is switched between the two has what one of them asks for.
+    # The former first: an index that is switched between the two calls matches one of them.
     both = [current] if former is None or former is current else [former, current]
     return [view for one in both for view in await _views(one, question)]
 
 
 def is_outdated(embedder: Embedder, views: Sequence[View]) -> bool:
-    """Return whether another encoder has begun to serve since a question was turned into these views.
+    """Return whether another encoder has started to serve since these views of a question were computed.
 
-    An index that was switched meanwhile has no vectors of theirs, so what it found may be nothing.
+    An index that was switched meanwhile does not have their vectors, so that its results may be empty.
     """
     return bool(views) and embedder.model not in {view.model for view in views}
 
@@ -75,13 +78,13 @@ async def _views(embedder: Embedder, question: str) -> Sequence[View]:
 
 
 def _span_of(embedder: Embedder) -> AbstractContextManager[telemetry.Span]:
-    """Return the span of texts that an embedder turns into vectors."""
+    """Return a span for the embedding of texts."""
     model = embedder.model
     asked = {"gen_ai.operation.name": "embeddings", "gen_ai.request.model": model}
     return telemetry.span(f"embeddings {model}", asked, kind="client")
 
 
 def multilingual(embedder: Embedder) -> Embedder:
-    """Return the encoder that serves for all languages: of one for each language, the one that they share."""
+    """Return the encoder for all languages, which is the shared one of a LanguageEmbedder."""
     current = embedder.current if isinstance(embedder, ServingEmbedder) else embedder
     return current.shared if isinstance(current, LanguageEmbedder) else current

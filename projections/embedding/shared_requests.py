@@ -1,4 +1,4 @@
-"""Shared requests: texts that callers ask for in the same turn of the event loop are asked for with one request."""
+"""Shared requests: the texts of callers in the same turn of the event loop are combined into one request."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ if TYPE_CHECKING:
     from projections.embedding.embedder import Vectors
 
 FEW_TEXTS: Final = 8
-"""Whoever has more asks alone: a question should not wait for the vectors of a long list."""
+"""The most texts of a call that shares a request: a question should not wait for the vectors of a long list."""
 MOST_CALLERS: Final = 8
-"""In one request, so that it has no more texts than an endpoint takes at once."""
+"""The most callers in one request, so that an endpoint accepts its texts at once."""
 
 
 class SharedRequests:
-    """Asks for few texts of one caller, and those of callers that come meanwhile, as if each had asked alone.
+    """The combination of callers with few texts into one request, with the same results as separate requests.
 
-    So a text that the endpoint refuses, or fails at, is that of its own caller and of nobody else. Only what says
-    nothing about the texts is told to all of them: that the endpoint cannot be reached, is busy, or does not answer in
-    time. Callers that the answer of one write wakes up come together; a single one waits for one turn of the loop.
+    A text that the endpoint refuses or fails at affects only its own caller. All callers get only those errors that do
+    not depend on the texts: the endpoint cannot be reached, is busy, or does not answer in time. Callers that are woken
+    by the same write arrive together; a single caller waits for one turn of the loop.
     """
 
     def __init__(self, ask: Callable[[Sequence[str]], Awaitable[Vectors]]) -> None:
-        """Take what asks for texts. It raises EmbedderUnavailable or EmbedderRefused."""
+        """Take the function that embeds texts, which raises EmbedderUnavailable or EmbedderRefused."""
         self._ask = ask
         self._waiting: list[_Caller] = []
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def ask(self, texts: Sequence[str]) -> Vectors:
-        """Return the vectors of at most FEW_TEXTS texts. Raises as what asks does."""
+        """Return the vectors of at most FEW_TEXTS texts. Raises the errors of the function."""
         loop = asyncio.get_running_loop()
         if not self._waiting:
             loop.call_soon(self._go, loop)
@@ -58,7 +58,7 @@ class SharedRequests:
         try:
             vectors = await self._ask([text for texts, _ in callers for text in texts])
         except (EmbedderRefused, EmbedderFailed):
-            _alone(callers)  # only those whose texts they are must hear of it
+            _alone(callers)  # only the callers of these texts must get the error
         except EmbedderUnavailable as error:
             for _, answer in callers:
                 if not answer.done():
@@ -75,7 +75,7 @@ class SharedRequests:
 
 
 _Caller: TypeAlias = "tuple[Sequence[str], asyncio.Future[Vectors | None]]"
-"""Texts, and the answer: None where their caller is to ask alone."""
+"""Texts, and the future answer: None if their caller must ask alone."""
 
 
 def _alone(callers: Sequence[_Caller]) -> None:

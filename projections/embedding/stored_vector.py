@@ -1,9 +1,9 @@
-"""A vector as the log and the shards hold it: a byte a dimension.
+"""The stored form of a vector in the log and the shards: one byte per dimension.
 
-    int8 of each dimension, the largest being 127 | 0x80, and once more where the length were a multiple of four
+    int8 of each dimension, the largest being 127 | 0x80, and another 0x80 if the length were a multiple of four
 
-That is a quarter of float32, and moves a cosine by a thousandth or two at most. Vectors that others append,
-and those of older versions, are little-endian float32; their length is a multiple of four, which tells them apart.
+It takes a quarter of float32, and changes a cosine by at most a thousandth or two. Vectors of other producers and of
+older versions are little-endian float32, and are recognised by their length, which is a multiple of four.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _LARGEST: Final = 127
 _PADDING: Final = b"\x80"
-"""-128, which no dimension has."""
+"""-128, which is not the value of any dimension."""
 _PADDED: Final = -128
 _FLOAT_BYTES: Final = 4
 
@@ -32,7 +32,7 @@ class NoVector(ValueError):
 
 
 def vector_bytes(vector: ArrayLike) -> bytes:
-    """Return a unit vector, shape (dimensions,), as it is stored. Raises NoVector where a number is not finite."""
+    """Return the stored form of a unit vector, shape (dimensions,). Raises NoVector if a number is not finite."""
     exact = np.asarray(vector, np.float64)
     largest = np.abs(exact).max(initial=0.0) or 1.0
     if not np.isfinite(largest):
@@ -41,14 +41,14 @@ def vector_bytes(vector: ArrayLike) -> bytes:
 
 
 def has_width(length: int, dimensions: int) -> bool:
-    """Return whether a vector that is stored in so many bytes has so many dimensions."""
+    """Return whether a stored vector of `length` bytes may have this number of dimensions."""
     return length in (_size(dimensions), _FLOAT_BYTES * dimensions)
 
 
 def vector_of(data: bytes) -> Vectors:
-    """Return the vector that is stored, float32: what was rounded has the length 1 again. Raises NoVector.
+    """Return a stored vector as float32, with a rounded one scaled to the length 1 again. Raises NoVector.
 
-    Equal bytes give equal vectors on every machine: the length is that of whole numbers.
+    Equal bytes give equal vectors on every machine, because the length is computed from whole numbers.
     """
     if len(data) % _FLOAT_BYTES == 0:
         found: Vectors = np.frombuffer(data, "<f4")
@@ -65,7 +65,7 @@ def vector_of(data: bytes) -> Vectors:
 
 
 def vectors_of(stored: Sequence[bytes]) -> list[Vectors]:
-    """Return several vectors as `vector_of` does; those of one length at once, which takes a fifth of the time."""
+    """Return several vectors as `vector_of` does; vectors of the same length together, in a fifth of the time."""
     size = len(stored[0]) if stored else 0
     if size % _FLOAT_BYTES == 0 or any(len(data) != size for data in stored):
         return [vector_of(data) for data in stored]
@@ -86,7 +86,7 @@ def _padded(rounded: bytes) -> bytes:
 
 
 def _size(dimensions: int) -> int:
-    """Return how many bytes a vector takes with its padding."""
+    """Return the number of bytes of a vector with its padding."""
     if not dimensions:
         return 0
     return dimensions + (1 if (dimensions + 1) % _FLOAT_BYTES else 2)

@@ -1,4 +1,4 @@
-"""Validation of the profile's dates and ages. Liberal: whatever a reader would understand as one is accepted."""
+"""Validation of the profile's dates and ages. It is liberal: it accepts every value that a reader would understand."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _ROUGHLY: Final = re.compile(
     r"|nov(?:ember)?|dec(?:ember)?|christmas|easter|thanksgiving|halloween|new year|day|eve)\b",
     re.IGNORECASE,
 )
-"""A month, a year, a day of the lunar calendar, a festival: no day to reckon with, but one that a reader knows.
+"""A month, a year, a day of the lunar calendar, a festival: not an exact day, but one that a reader understands.
 
-Of a month the last character is enough: to look for its begin takes time that grows with the square of its length."""
+The pattern matches only the last character of a Chinese month: looking for its beginning would take quadratic time."""
 _DAYS: Final = "such as 05-20, 1990-05-20, 5月20日 or May 20"
 
 
 def fault_of(attribute: str | None, value: str | None) -> str | None:
-    """Return what is wrong with an attribute's value and what is accepted; None where nothing is."""
+    """Return what is wrong with an attribute's value and which values are accepted; None if the value is valid."""
     if value is None:
         return None
     if attribute == AGE and not is_age(value):
@@ -43,13 +43,13 @@ def fault_of(attribute: str | None, value: str | None) -> str | None:
 
 
 def is_age(text: str) -> bool:
-    """Return whether a text counts years: in digits, or in words of either language."""
+    """Return whether a text states a number of years, in digits or in words of either language."""
     numbers = [int(digits) for digits in re.findall(r"\d+", text[:64])]
     return all(n <= MOST_YEARS for n in numbers) if numbers else _COUNTED.search(text) is not None
 
 
 def is_date(text: str) -> bool:
-    """Return whether a text names a date: a day that there is, or one that is said roughly, or by its festival."""
+    """Return whether a text names a date: a day that exists, an approximate date, or a festival."""
     if names_day(text):
         return yearly_day(text) is not None
     if m := _PLAIN_DAY.search(text):

@@ -1,4 +1,4 @@
-"""Chinese questions for slots of the profile, read by rules: what is asked for, and before it whose it is."""
+"""Chinese questions for slots of the profile, read by rules: the slot, and the person named before it."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ _SIMPLE: Final = str.maketrans(
     "妳麼裡裏過歲職業養爸媽單嗎會說講對誰結離歡愛興爺貓紀稱從間個現還樣語",
     "你么里里过岁职业养爸妈单吗会说讲对谁结离欢爱兴爷猫纪称从间个现还样语",
 )
-"""Of the traditional characters those that stand in the rules."""
+"""The traditional characters that occur in the rules, with their simplified forms."""
 _ENDING: Final = " \t\n?!.,;:。？！，；：呢呀啊来着的"
 _FILLERS: Final = re.compile(
     r"(?:(?:19|20)\d\d年|去年|前年)?(?:的?[春夏秋冬][天季])?(?:\d{1,2}|十[一二]?|[一二三四五六七八九])月份?(?:\d{1,2}[日号])?"
@@ -120,7 +120,7 @@ _PRONOUN: Final = re.compile(r"^(?:我们|咱们|他们|她们|你们|用户|本
 
 
 def asked_in_chinese(text: str) -> SlotAsked | None:
-    """Return the slot that a case folded question asks for, None for none."""
+    """Return the slot that a case folded question asks for; None if it asks for none."""
     plain = text.translate(_SIMPLE).rstrip(_ENDING)
     for pattern, attributes in _RULES:
         if m := pattern.search(plain):
@@ -131,7 +131,7 @@ def asked_in_chinese(text: str) -> SlotAsked | None:
 
 
 def _whose(said: str) -> str:
-    """Return whom the words before what is asked for name, empty for the user."""
+    """Return the person named by the words around the slot; empty for the user."""
     bare = _EDGE.sub("", _FILLERS.sub("", said))
     if m := _PRONOUN.match(bare):
         bare = _EDGE.sub("", bare[m.end() :])

@@ -1,4 +1,4 @@
-"""English questions for slots of the profile, read by rules: case folded, with the subject as it was put."""
+"""English questions for slots of the profile, read by rules from case folded text."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ _SIGNS: Final = re.compile(
     r"|call|name|married|single|engaged|divorced|widowed|dating|relationship|anyone|status|language|tongue|allerg"
     r"|intoleranc|anniversary|wedding|favou?rite|hobb|interest|instrument|skill|personality"
 )
-"""Each rule needs one of them: a text without any is no question for a slot."""
+"""Every rule needs one of these words; a text without any does not ask for a slot."""
 _PAST: Final = re.compile(r"\b(?:before|previously|formerly|former|previous|earlier|used? to|last (?:job|employer))\b")
 _SHORT: Final = re.compile(r"\b(?P<word>what|where|when|who|how)'(?:s|re)\b")
 _NOT: Final = re.compile(r"\b(?P<word>do|does|did|is|are)n'?t\b")
@@ -166,11 +166,11 @@ _ASIDE: Final = """
     days before earlier name of
 """
 _NOTHING: Final = frozenset(_ASIDE.split())
-"""Words about the slot, not about whose it is."""
+"""Words about the slot, not about the person."""
 
 
 def asked_in_english(text: str) -> SlotAsked | None:
-    """Return the slot that a case folded question asks for, None for none."""
+    """Return the slot that a case folded question asks for; None if it asks for none."""
     plain = _SPACES.sub(" ", text.replace("\u2019", "'")).rstrip(_ENDING)
     plain = _NOT.sub(r"\g<word> not", _SHORT.sub(r"\g<word> is", plain))
     bare = _USED.sub("", _TIMES.sub("", plain))
@@ -185,7 +185,7 @@ def asked_in_english(text: str) -> SlotAsked | None:
 
 
 def _whose(said: str) -> str:
-    """Return whom the words of a subject name, empty for the user."""
+    """Return the person that the subject of a question names; empty for the user."""
     words = [word.removesuffix("'s").removesuffix("'") for word in said.split()]
     named = [word for word in words if word not in _NOTHING]
     return "" if all(word in _USER for word in named) else " ".join(w for w in named if w not in _USER)

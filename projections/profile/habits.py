@@ -1,4 +1,4 @@
-"""Habits of use: when a user talks, and how long the sentences are. Counted from turns, never guessed."""
+"""Habits of use: when a user talks, and how long the sentences are. They are counted from turns, never guessed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PARTS: Final = (
     (12, "in the afternoon", "下午"),
     (18, "in the evening", "晚上"),
 )
-"""Parts of the day, each from its first hour to the next one's."""
+"""The parts of the day: the first hour of each, and its English and Chinese names."""
 _SHORT_WORDS: Final = 8
 """A sentence of fewer words is short; a Chinese character is a word."""
 _LONG_WORDS: Final = 20
@@ -21,7 +21,7 @@ _LONG_WORDS: Final = 20
 
 
 def patterns(usage: Usage) -> list[str]:
-    """Return what the counts say, in the language of most of the turns; nothing without turns."""
+    """Return the habits as sentences, in the language of most of the turns; an empty list without turns."""
     if not usage.turns:
         return []
     by_part = [0] * len(_PARTS)

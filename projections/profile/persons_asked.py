@@ -1,4 +1,4 @@
-"""Whom a question is about, told by its words: a name, a relation, or a pronoun that stands for nobody in it."""
+"""The persons that a question is about: names, relations, or a pronoun that refers to no one named in the question."""
 
 from __future__ import annotations
 
@@ -19,22 +19,25 @@ _NO_NAMES: Final = frozenset(
 _WORD: Final = re.compile(r"[^\W_]+")
 _PRONOUN: Final = re.compile(r"\b(?:he|she|his|her|hers|him)\b|(?<!其)他(?!们)|她(?!们)")
 _MOST: Final = 500
-"""Characters of a question that are read."""
+"""How many characters of a question are read."""
 
 
 @dataclass(frozen=True, slots=True)
 class PersonsAsked:
-    """Whom a question names."""
+    """The persons that a question names."""
 
     names: frozenset[str]
-    """Words with a capital inside an English sentence, case folded."""
+    """Capitalised words inside an English sentence, case folded."""
     relations: frozenset[str]
-    """The words of both languages, each of which names one of the relations that the question names."""
+    """All words of both languages for the relations that the question names."""
     is_unnamed: bool
-    """Whether it says he or she, and names nobody."""
+    """Whether the question says "he" or "she" without naming a person."""
 
     def misses(self, text: str) -> bool:
-        """Return whether a text names none of the relations, or none of the names; these only in their own script."""
+        """Return whether a text mentions none of the relations, or none of the names.
+
+        The names are looked for only in a text without Chinese characters. A question that names no person misses none.
+        """
         if not self.names and not self.relations:
             return False
         folded = fold(text)
@@ -46,7 +49,7 @@ class PersonsAsked:
 
 @lru_cache(maxsize=256)
 def persons_asked(question: str) -> PersonsAsked:
-    """Return whom a question names."""
+    """Return the persons that a question names."""
     said = question[:_MOST]
     folded = fold(said)
     words = frozenset(_WORD.findall(folded))

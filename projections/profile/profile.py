@@ -1,4 +1,4 @@
-"""The profile: the fold of the memories that carry an attribute. Nothing of it is stored."""
+"""The profile: the fold of the memories that carry an attribute. It is computed on every read and never stored."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ if TYPE_CHECKING:
     from projections.state.memory import Memory
 
 USAGE: Final = "usage_patterns"
-"""The attribute that is counted, not extracted."""
+"""The attribute whose values are counted from turns, not extracted."""
 
 
 def profile(memories: Iterable[Memory], as_of: datetime, agent_id: str | None = None) -> dict[str, Any]:
-    """Return every attribute with its value: single ones the newest, lists all, important_dates a map by name.
+    """Return every attribute with its value.
 
-    Attributes of our own words stand under `other`; `sources` names the memory of each value; `text` says it in lines.
+    A single attribute has its newest value, a list all its values, and `important_dates` is a map by name. Attributes
+    outside the vocabulary are under `other`. `sources` has the memory id of each value, and `text` the lines of
+    `text_of`.
     """
     shown = [m for m in memories if m.slot and m.value and m.status_at(as_of) == ACTIVE and m.visible_to(agent_id)]
     shown.sort(key=lambda m: (m.formed_at, m.memory_id))
@@ -37,7 +39,7 @@ def profile(memories: Iterable[Memory], as_of: datetime, agent_id: str | None = 
 
 
 def with_usage(found: dict[str, Any], patterns: Iterable[str]) -> dict[str, Any]:
-    """Return a profile with the patterns of use that were counted, behind those that are remembered."""
+    """Return a profile with the counted patterns of use after the remembered ones."""
     counted = {**found, USAGE: [*found[USAGE], *patterns]}
     return {**counted, "text": text_of(counted)}
 
@@ -71,7 +73,7 @@ def _place(found: dict[str, Any], sources: dict[str, Any], known: set[tuple[str,
 
 
 def text_of(found: dict[str, Any]) -> str:
-    """Return the profile as lines `- name: value`, one for each name (for each date); empty when nothing is known."""
+    """Return the profile as lines `- name: value`, one for each attribute or date; empty for an empty profile."""
     lines = []
     for name in (*sorted(SINGLE), *sorted(LISTS)):
         value = found[name]

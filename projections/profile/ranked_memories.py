@@ -1,7 +1,7 @@
 """Ranked memories: a user's memories in the orders that contexts ask for, and the profile, in step with the state.
 
-Orders hold ids and keys only: each memory is taken from the state and judged at the instant. So what was forgotten
-cannot appear, even if an order were wrong.
+The orders hold only ids and keys: each memory is read from the state and checked at the instant of the question. A
+forgotten memory therefore cannot appear, even if an order were wrong.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ if TYPE_CHECKING:
     Meets: TypeAlias = Callable[[Memory], bool] | None
 
 MOST_MEMORIES: Final = 200_000
-"""Of all cached users together, a user counting as one more; beyond, those asked about longest ago are evicted."""
+"""The most memories of all cached users, each user counting as one more; then the least recently used are evicted."""
 PLANNED: Final = "schedule"
-"""Evatar's category of days and appointments."""
+"""Evatar's category for days and appointments."""
 FEW: Final = 8
-"""Up to one in so many memories may change for the orders to be mended, and not made anew."""
+"""The orders are updated in place if at most one in FEW memories changed, and rebuilt otherwise."""
 MOST_PROFILES: Final = 32
 
 
 @dataclass(slots=True)
 class _AgentLists:
-    """The active memories that the same agents know, in their orders."""
+    """The active memories that are visible to the same agents, in their orders."""
 
     ranked: list[Place] = field(default_factory=list)
-    """By importance, then last access, the greatest first, then id."""
+    """By importance, then last access, both descending, then id."""
     episodes: list[Place] = field(default_factory=list)
     """The newest first, then as `ranked`."""
     ends: list[datetime] = field(default_factory=list)
@@ -56,7 +56,7 @@ class _AgentLists:
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """A profile, and the instants from which and up to which it is the same."""
+    """A profile, and the begin and end of the time in which it is valid."""
 
     begin: datetime
     end: datetime | None
@@ -64,39 +64,39 @@ class _Kept:
 
 
 class RankedMemories:
-    """One user's memories in order. Answers are those of the state that it followed last."""
+    """One user's memories in order. All answers are those of the state that was followed last."""
 
     def __init__(self, state: UserState) -> None:
         self._state = state
         self._ordered: dict[str, Memory] = {}
-        """Every memory as it is in the orders: looked up faster than in the state, for all of them."""
+        """Every memory as the orders contain it, by id. A lookup here is faster than one in the state."""
         self._lists: defaultdict[tuple[str, ...], _AgentLists] = defaultdict(_AgentLists)
-        """By the agents that know them; () for all agents."""
+        """The lists by the agents that may see them; () for all agents."""
         self._profiles: dict[tuple[str | None, Visibility, frozenset[str] | None, frozenset[str]], _Kept] = {}
         self._topics = Topics(())
         self._has_other_topics = False
         self._sensitive: set[str] | None = None
-        """The memories that are about a sensitive topic; None when that is not known."""
+        """The ids of the memories about a sensitive topic; None if they have not been determined."""
         to_end(self._fill())
 
     @classmethod
     def made_in_steps(cls, state: UserState) -> Generator[None, None, RankedMemories]:
-        """Return the orders of a state's memories, made in steps."""
+        """Build the orders of a state's memories in steps, and return them."""
         made = cls(UserState(owner=state.owner))
         made._state = state
         yield from made._fill()
         return made
 
     def follow(self, state: UserState) -> None:
-        """Come to another state of the same user; only what changed is put in order again."""
+        """Move to another state of the same user; only the changed memories are sorted again if they are few."""
         if not self.follow_changes(state):
             self._state = state
             to_end(self._fill())
 
     def follow_changes(self, state: UserState) -> bool:
-        """Come to another state of the same user where little has changed; return False where all is to be made anew.
+        """Move to another state of the same user if little has changed; return False if the orders must be rebuilt.
 
-        What is made anew is as it was until then.
+        In that case nothing is changed.
         """
         if state is self._state:
             return True
@@ -125,7 +125,7 @@ class RankedMemories:
 
     @property
     def provenances(self) -> Mapping[str, str]:
-        """Where the memories that fill a slot of the profile are from, by id."""
+        """The provenance of each memory that fills a slot of the profile, by id."""
         memories = (self._state.memories[i] for ids in self._state.by_attribute.values() for i in ids)
         return {m.memory_id: provenance_of(m) for m in memories}
 
@@ -139,7 +139,7 @@ class RankedMemories:
         *,
         meets: Meets = None,
     ) -> list[Memory]:
-        """Return the most important memories, then those last accessed (Evatar); without those of some provenances."""
+        """Return the memories by importance, then last access (Evatar), except those of the provenances `without`."""
         return list(islice(self._shown("ranked", at, agent_id, visibility, without, meets=meets), limit))
 
     def newest(
@@ -152,7 +152,7 @@ class RankedMemories:
         *,
         meets: Meets = None,
     ) -> list[Memory]:
-        """Return the newest episodes."""
+        """Return the newest episodes, except those of the provenances `without`."""
         return list(islice(self._shown("episodes", at, agent_id, visibility, without, meets=meets), limit))
 
     def coming(
@@ -165,10 +165,7 @@ class RankedMemories:
         *,
         zone: tzinfo = UTC,
     ) -> list[Memory]:
-        """Return the plans for a day between two instants, or for the day of the first, the soonest first.
-
-        Days are those of a zone.
-        """
+        """Return the plans from the day of `at` up to `until`, the soonest first. Days are those of `zone`."""
         today = local(at, zone).date()
 
         def is_ahead(memory: Memory) -> bool:
@@ -182,7 +179,7 @@ class RankedMemories:
     def said_since(
         self, since: datetime, at: datetime, agent_id: str | None, visibility: Visibility, *, without: Collection[str]
     ) -> list[Memory]:
-        """Return the statements said since an instant that fill no slot, the newest first; `without` are ids."""
+        """Return the statements since an instant that fill no slot, the newest first; `without` is a set of ids."""
         shown = self._shown("ranked", at, agent_id, visibility, ())
         said = [
             m
@@ -201,7 +198,7 @@ class RankedMemories:
         *,
         meets: Meets = None,
     ) -> list[Memory]:
-        """Return the memories that fill one of these slots of the profile."""
+        """Return the visible memories that fill one of these slots of the profile."""
         shows = self.shows(visibility)
         return [m for m in self._of_attributes(names, at, agent_id, without, meets=meets) if shows(m)]
 
@@ -214,10 +211,10 @@ class RankedMemories:
         *,
         meets: Meets = None,
     ) -> int:
-        """Return how many memories are shown at an instant."""
+        """Return the number of memories that are visible at an instant."""
         if visibility is Visibility.NAME_ONLY:
             return len(self._of_attributes({NAME}, at, agent_id, without, meets=meets))
-        if without or meets is not None:  # the lists know of memories nothing but their order
+        if without or meets is not None:  # the lists hold nothing but the order
             return sum(1 for _ in self._shown("ranked", at, agent_id, visibility, without, meets=meets))
         shelves = self._lists_of(agent_id)
         total = sum(len(lists.ranked) - count_over(lists.ends, at) for lists in shelves)
@@ -227,7 +224,7 @@ class RankedMemories:
         return total - sum(_is_shown(m, at, agent_id) for m in hidden)
 
     def shows(self, visibility: Visibility) -> Callable[[Memory], bool]:
-        """Return the test whether a memory, personal or global, is seen at all."""
+        """Return a test of whether a memory, personal or global, is visible at all."""
         match visibility:
             case Visibility.EVERYTHING:
                 return lambda _: True
@@ -235,14 +232,14 @@ class RankedMemories:
                 return lambda _: False
             case Visibility.NOTHING_SENSITIVE:
                 hidden, own = self._hidden(), self._state.memories
-                # One that is not as it is here is global, or was changed since this was asked for.
+                # A memory that differs from the state's is global, or has changed since this test was returned.
                 return lambda m: m.memory_id not in hidden if own.get(m.memory_id) is m else not self._topics.touch(m)
 
     def names_sensitive(self, text: str, visibility: Visibility) -> bool:
-        """Return whether a text of the conversation mentions a topic that is not to be seen."""
+        """Return whether a text of the conversation mentions a topic that must stay hidden."""
         if visibility is Visibility.EVERYTHING:
             return False
-        self._hidden()  # knows the topics
+        self._hidden()  # brings the topics up to date
         return self._topics.are_in(text)
 
     def profile(
@@ -255,9 +252,9 @@ class RankedMemories:
         *,
         meets: Meets = None,
     ) -> dict[str, Any]:
-        """Return the profile, not to be changed: of these attributes, or of all; without some provenances.
+        """Return the profile of these attributes or of all, without the provenances `without`. Do not modify it.
 
-        Where memories must meet a test it is made for this one question.
+        The profile is cached, unless `meets` restricts the memories.
         """
         names = frozenset({NAME}) if visibility is Visibility.NAME_ONLY else None if only is None else frozenset(only)
         asked = (agent_id, visibility, names, frozenset(without))
@@ -277,10 +274,10 @@ class RankedMemories:
         self._profiles[asked] = _Kept(at, min(ends, default=None), found)
         return found
 
-    # -- how it is kept
+    # -- maintenance of the orders
 
     def _fill(self) -> Generator[None, None, None]:
-        """Put all memories in order, in steps."""
+        """Build all orders from the state, in steps."""
         memories = self._state.memories
         self._ordered = dict(memories.items())
         self._lists.clear()
@@ -322,7 +319,7 @@ class RankedMemories:
 
     @staticmethod
     def _about_user(memory: Memory | None) -> tuple[object, ...] | None:
-        """Return what the profile has of a memory, None for nothing."""
+        """Return the parts of a memory that affect the profile; None if it does not affect it."""
         if memory is None or not memory.attribute or memory.subject is not None:
             return None
         said = (memory.content, memory.value, memory.key_dialogue)  # which may name a sensitive topic
@@ -360,7 +357,7 @@ class RankedMemories:
         *,
         meets: Meets = None,
     ) -> list[Memory]:
-        """Return the memories shown that carry one of these attributes, or any."""
+        """Return the visible memories that carry one of these attributes, or any attribute."""
         listed = self._state.by_attribute
         found = (self._state.memories[i] for name in names or listed for i in listed.get(name, ()))
         kept = (m for m in found if m.slot and m.kind != DOCUMENT and provenance_of(m) not in without)
@@ -369,16 +366,16 @@ class RankedMemories:
 
     @property
     def knows_hidden(self) -> bool:
-        """Whether the memories that are about a sensitive topic are known."""
+        """Whether the memories about a sensitive topic have been determined."""
         return self._sensitive is not None and not self._has_other_topics
 
     def find_hidden(self) -> Generator[None, None, None]:
-        """Find the memories about a sensitive topic, in steps; where another state follows meanwhile, in vain."""
+        """Find the memories about a sensitive topic, in steps. The result is dropped if the state changes meanwhile."""
         state = self._state
         memories = state.memories
         about = about_topics(state)
         self._learn_topics()
-        self._sensitive = None  # what was known is of the topics before: who asks meanwhile must not take it for these
+        self._sensitive = None  # the known ids belong to the old topics: a question meanwhile must not use them
         found, touch = set[str](), self._topics.touch
         for some in stepwise(memories.values() if self._topics.values else about):
             found.update(m.memory_id for m in some if touch(m))
@@ -387,11 +384,11 @@ class RankedMemories:
             self._sensitive = found
 
     def _hidden(self) -> set[str]:
-        """Return the memories that are about a sensitive topic."""
+        """Return the ids of the memories about a sensitive topic."""
         memories = self._state.memories
         if self._sensitive is None:
             to_end(self.find_hidden())
-        elif self._has_other_topics:  # only what is new of them is looked for, and what is gone
+        elif self._has_other_topics:  # only new and removed topics are examined
             before = self._topics.values
             self._learn_topics()
             new, hidden = Topics(self._topics.values - before), self._sensitive
@@ -412,7 +409,7 @@ class RankedMemories:
 
 
 class RankedMemoriesByUser:
-    """A cache of the users asked about last. Evicting one is always safe: the next question makes the orders again."""
+    """A cache of the users asked about last. Eviction is always safe: the next question rebuilds the orders."""
 
     def __init__(self, most_memories: int = MOST_MEMORIES) -> None:
         self._most = most_memories
@@ -421,7 +418,7 @@ class RankedMemoriesByUser:
         self._memories = 0
 
     def of(self, state: UserState) -> RankedMemories:
-        """Return the orders of a user's present state."""
+        """Return the orders of a user's current state."""
         known = self._users.get(state.owner)
         if known is None:
             known = RankedMemories(state)
@@ -431,9 +428,9 @@ class RankedMemoriesByUser:
         return known
 
     async def prepare(self, state: UserState, *, hides: bool = False) -> None:
-        """Make what `of` returns, others having their turn, where all of it is to be made anew.
+        """Prepare the result of `of`; a rebuild runs in steps and lets other tasks take turns.
 
-        Where something is to be hidden (`hides`), the memories about a sensitive topic are found too.
+        With `hides`, the memories about a sensitive topic are found too.
         """
         known = self._users.get(state.owner)
         if known is None or not known.follow_changes(state):
@@ -456,12 +453,12 @@ class RankedMemoriesByUser:
 
 
 def in_order(memories: Iterable[Memory]) -> list[Memory]:
-    """Return memories by importance, then last access, the greatest first; each once."""
+    """Return memories by importance, then last access, both descending; each once."""
     return sorted({m.memory_id: m for m in memories}.values(), key=place_of)
 
 
 def _is_ranked(memory: Memory) -> bool:
-    """Return whether contexts may have a memory at all: documents are an application's own."""
+    """Return whether contexts may contain a memory at all: documents belong to the application."""
     return memory.status == ACTIVE and memory.kind != DOCUMENT
 
 
@@ -474,7 +471,7 @@ def _agents(memory: Memory) -> tuple[str, ...]:
 
 
 def place_of(memory: Memory) -> Place:
-    """Return what orders memories by importance, then last access, the greatest first, then id."""
+    """Return the sort key of a memory: by importance, then last access, both descending, then id."""
     return (-memory.importance, -memory.last_accessed_at.timestamp()), memory.memory_id
 
 

@@ -39,7 +39,7 @@ _SAME: Final = """
     anniversary 纪念日
     wedding 结婚 婚礼
 """
-"""A line for what has one meaning."""
+"""One line for each relation or animal."""
 _KINDS: Final = """
     sister 姐姐 妹妹
     brother 哥哥 弟弟
@@ -50,7 +50,7 @@ _KINDS: Final = """
     friend roommate
     pet cat dog rabbit hamster parrot turtle fish horse pony
 """
-"""A wider word and what it may stand for; each may be asked for by the other."""
+"""A wider word and the narrower words that it covers; a question may use either for the other."""
 
 
 def _table() -> dict[str, frozenset[str]]:
@@ -68,20 +68,20 @@ def _table() -> dict[str, frozenset[str]]:
 
 _ALIKE: Final = _table()
 _SHORTEST: Final = 2
-"""Characters of a relation that is found by its letters alone: 爸 stands in other words too."""
+"""The fewest characters of a relation that is found by its letters alone: 爸 occurs in other words too."""
 RELATIONS: Final = tuple(word for word in _ALIKE if len(word) >= _SHORTEST)
 """The words for relations and pets, in both languages."""
 
 
 def same_as(relation: str) -> frozenset[str]:
-    """Return the words that may name the same as one of RELATIONS."""
+    """Return the words that may name the same person or animal as one of RELATIONS."""
     return _ALIKE[relation]
 
 
 def mentions(text: str, said: str) -> bool:
-    """Return whether a text names whom or what was said, by the same words or others for the same relation.
+    """Return whether a text mentions the named person or thing, by the same words or others for the same relation.
 
-    Of several English words a relation is the last (`older sister`); of a name all must stand there.
+    Among several English words, the last one is the relation (`older sister`). All words of a name must occur.
     """
     folded, words = fold(text), frozenset(tokens(text))
     if HAN.search(said):
@@ -93,7 +93,7 @@ def mentions(text: str, said: str) -> bool:
 
 
 def _alike_in_chinese(said: str) -> frozenset[str]:
-    """Return the words for the relation that what was said ends with: of 最好的朋友 those for 朋友."""
+    """Return the words for the relation at the end of a phrase: for 最好的朋友 those for 朋友."""
     for begin in range(len(said)):
         if alike := _ALIKE.get(said[begin:]):
             return alike

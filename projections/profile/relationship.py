@@ -1,4 +1,4 @@
-"""The relationship of a user and an agent: feelings over time, and its months, from episodes and intimacies."""
+"""The relationship of a user and an agent: feelings over time, and a report by month from episodes and intimacies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from projections.state.memory import Memory
 
 MOST_WORDS: Final = 100
-"""Different event types or emotions in one answer; the most frequent."""
+"""The most event types or emotions in one answer; the most frequent are kept."""
 MOST_MONTHS: Final = 120
 EVENT_TYPES: Final = {
     "confession": "表白",
@@ -32,7 +32,7 @@ EVENT_TYPES: Final = {
     "anniversary": "纪念日",
     "personal_share": "个人分享",
 }
-"""Luna's words; other types have none."""
+"""Luna's Chinese words for event types; other types have none."""
 
 
 @dataclass(slots=True)
@@ -45,13 +45,13 @@ class _Month:
 
 
 def feelings(memories: Iterable[Memory], as_of: datetime, agent_id: str | None = None) -> list[Memory]:
-    """Return the memories that carry an emotion and are shown at an instant, oldest first."""
+    """Return the memories that carry an emotion and are visible at an instant, the oldest first."""
     felt = [m for m in memories if m.emotion and m.status_at(as_of) == ACTIVE and m.visible_to(agent_id)]
     return sorted(felt, key=lambda m: (m.occurred_at, m.memory_id))
 
 
 def feeling_view(memory: Memory) -> dict[str, Any]:
-    """Return one feeling as it is answered."""
+    """Return the JSON form of one feeling."""
     return {
         "memory_id": memory.memory_id,
         "agent_id": memory.agent_id,
@@ -64,7 +64,7 @@ def feeling_view(memory: Memory) -> dict[str, Any]:
 
 
 def feelings_summary(felt: Sequence[Memory]) -> dict[str, Any]:
-    """Return how often each emotion was felt, how intensely on average, and how often in each month."""
+    """Return the count and mean intensity of each emotion, and its count in each month."""
     intensities: dict[str, list[float]] = defaultdict(list)
     for memory in felt:
         if memory.emotion_intensity is not None:
@@ -94,9 +94,9 @@ def report(
     agent_id: str | None = None,
     lang: Literal["en", "zh"] = "en",
 ) -> dict[str, Any]:
-    """Return how a relationship developed, from its episodes; `intimacies` are the last ones of each month.
+    """Return the course of a relationship from its episodes; `intimacies` has the last intimacy of each month.
 
-    In Chinese event types have Luna's words.
+    In Chinese, event types have Luna's words.
     """
 
     def named(event_type: str | None) -> str:

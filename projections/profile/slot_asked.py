@@ -8,18 +8,18 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlotAsked:
-    """What is asked for, of whom."""
+    """The slot that a question asks for, and the person whose slot it is."""
 
     attributes: tuple[str, ...]
-    """The attributes that answer, where it is asked of the user."""
+    """The attributes that answer a question about the user."""
     of_others: tuple[str, ...] = ()
-    """The attributes that answer, where it is asked of somebody else: these name whose they are."""
+    """The attributes that answer a question about another person; their values name that person."""
     whose: str = ""
-    """Whose slot it is, case folded: a relation, a kind of pet, a name; empty for the user."""
+    """The person whose slot it is, case folded: a relation, a kind of pet, a name; empty for the user."""
     words: tuple[str, ...] = ()
-    """Words that the answer has besides, such as the thing of which the favourite is asked."""
+    """Further words that the answer must contain, such as the kind of thing in a question about a favourite."""
     past: bool = False
-    """Whether it asks for what was before."""
+    """Whether the question asks for an earlier value."""
 
 
 NAMES_OF_OTHERS: Final = ("pet_names", "family", "friends")
@@ -29,7 +29,7 @@ _FIRMS: Final = frozenset({"company", "employer", "firm", "workplace", "公司",
 
 
 def slot_of(attributes: tuple[str, ...], whose: str, thing: str | None, *, past: bool) -> SlotAsked:
-    """Return the slot for what a reader found; the name of a company is the employer."""
+    """Return the slot for the findings of a reader; a question for the company's name asks for the employer."""
     if attributes == ("user_name",) and whose in _FIRMS:
         return SlotAsked(attributes=("employer",), past=past)
     return SlotAsked(

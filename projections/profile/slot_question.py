@@ -1,4 +1,4 @@
-"""Slot questions: which slot of the profile a question asks for, of whom, and how well a memory fills it."""
+"""Slot questions: the slot of the profile that a question asks for, its person, and how well a memory fills it."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from projections.state.memory import Memory, UserState
 
 MAX_CHARACTERS: Final = 200
-"""Longer texts are read as no question: they are stories, or have several."""
+"""The longest text that is read as a question: longer ones are stories, or contain several questions."""
 MOST: Final = 200
-"""Memories that are looked at for one attribute, those formed last."""
+"""The most memories that are examined for one attribute; those formed last are kept."""
 FILLS: Final = 1.0
 ONE_OF_MANY: Final = 0.5
-"""Of lists that grow long: what a user likes is asked for, and most of the list is not the answer."""
+"""The share of a memory in a long list: most of the things that a user likes are not the answer to a question."""
 _LONG_LISTS: Final = frozenset({"likes", "dislikes", "skills"})
 _CHANGING: Final = frozenset({"employer", "occupation", "city", "relationship_status"})
-"""Slots whose value is of a time: a birthday is the same in each."""
+"""Slots whose value changes over time, unlike a birthday."""
 _YEAR: Final = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _PAST: Final = re.compile(
     r"\b(?:used to|formerly|previously|former|no longer|in the past|years ago)\b"
@@ -47,7 +47,7 @@ _TELLS: Final = {"employer": _WORK, "occupation": _WORK, "city": _HOME}
 
 
 def slot_asked(query: str) -> SlotAsked | None:
-    """Return the slot that a question asks for, None where it asks for none that is known."""
+    """Return the slot that a question asks for; None if it asks for no known slot."""
     if not 0 < len(query) <= MAX_CHARACTERS:
         return None
     text = fold(query).strip()
@@ -64,12 +64,12 @@ def filling(
     span: Span | None = None,
     found: Iterable[Memory] = (),
 ) -> dict[str, float]:
-    """Return how well the memories that an agent sees fill the slot that is asked for, from 0 to 1, by memory_id.
+    """Return how well the memories visible to an agent fill the slot, from 0 to 1, by memory_id.
 
-    A question for what was before is answered by statements about the past, and `with_past` by the values that were
-    superseded, where there are any; others by statements about the present. With a `span`, only what was true within it
-    fills a slot whose value changes, superseded since or not. Of the memories `found` those that tell where the user
-    works or lives, though they are in no slot, fill it as well.
+    Statements about the past answer a question for an earlier value, and so do superseded values if `with_past` is set.
+    Statements about the present answer other questions. Either kind is a fallback for the other. With a `span`, only
+    values that were true within it fill a slot that changes over time, whether superseded since or not. Memories in
+    `found` that tell where the user works or lives, though they are in no slot, may fill it as well.
     """
     about = _about_user(state, asked, at, agent_id)
     if not _CHANGING.issuperset(asked.attributes):
@@ -94,13 +94,13 @@ def filling(
 
 
 def was_then(memory: Memory, span: Span) -> bool:
-    """Return whether a memory is of a span of time: by the year or date that it names, else by when it was said."""
+    """Return whether a memory belongs to a span of time, by the year or date that it names, else by its own date."""
     named = named_span(memory.content, memory.occurred_at, span.zone) if _YEAR.search(memory.content) else None
     return span.overlaps(named) if named is not None else span.holds(memory.occurred_at)
 
 
 def _was_true(memory: Memory, state: UserState, span: Span) -> bool:
-    """Return whether what a memory says was so within a span, as far as it tells."""
+    """Return whether the statement of a memory was true within a span, as far as the memory tells."""
     if _YEAR.search(memory.content):
         return was_then(memory, span)
     if _is_past(memory.content):
@@ -125,7 +125,7 @@ def _share(memory: Memory, asked: SlotAsked, *, about_user: bool) -> float:
 
 
 def _about_user(state: UserState, asked: SlotAsked, at: datetime, agent_id: str | None) -> bool:
-    """Return whether the question is about the user: by a pronoun, or by a name that the user has."""
+    """Return whether the question is about the user: it names no one, or it uses the user's own name."""
     if not asked.whose:
         return True
     names = {fold(state.owner.user_id)}

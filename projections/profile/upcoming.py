@@ -1,4 +1,4 @@
-"""What lies ahead: dated plans, and days that come back every year."""
+"""Upcoming days: dated plans, and days that recur every year."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ IMPORTANT: Final = "important_dates"
 ANNIVERSARY: Final = "anniversary"
 SCHEDULE: Final = "schedule"
 _MOST: Final = 500
-"""Characters of a question that are read."""
+"""How many characters of a question are read."""
 _AHEAD: Final = re.compile(
     r"\b(?:coming up|upcoming|schedule|agenda|itinerary|appointments?|(?:any|my|our|have|are the) plans?|planned"
     r"|(?:do|am|are) (?:i|we) (?:have |doing )?(?:on |to do )?(?:tomorrow|next|this (?:week|weekend|month)))\b"
@@ -34,32 +34,32 @@ _BEHIND: Final = re.compile(
     r"\b(?:was|were|did|had|last|ago|yesterday|previous|earlier|past)\b|昨天|前天|上周|上个?月|上星期|去年|以前|之前|过去|上次"
 )
 _DAY: Final = timedelta(days=1)
-"""More than a day of a zone and one of UTC lie apart."""
+"""More than the difference between a day of any zone and the same day in UTC."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ahead:
-    """Something that lies ahead."""
+    """An upcoming plan or yearly day."""
 
     day: date
     at: datetime | None = None
-    """Of a plan that was said with an hour."""
+    """The instant of a plan with a time of day; None otherwise."""
     kind: str
-    """plan, or yearly."""
+    """`plan` or `yearly`."""
     name: str | None
-    """Of a yearly day: `birthday`, its label, or `anniversary`."""
+    """The name of a yearly day: `birthday`, `anniversary`, or the label of an important date. None for plans."""
     years: int | None
-    """How many years it will have been; None for plans, and where the first year was not said."""
+    """The number of years since the first one; None for plans, and if the first year is unknown."""
     memory: Memory
 
 
 def upcoming(
     memories: Iterable[Memory], as_of: datetime, days: int, agent_id: str | None = None, zone: tzinfo = UTC
 ) -> list[Ahead]:
-    """Return what lies at most so many days ahead of an instant, the nearest first; days are those of a zone.
+    """Return the plans and yearly days at most `days` days ahead of an instant, the nearest first.
 
-    A plan is a memory whose day lies after it was formed, or is a day of its own (of category schedule). Yearly are the
-    birthday, the important dates (of each name the newest) and the anniversaries that have been.
+    Days are those of `zone`. A plan is a memory that is dated after its formation, or a whole day of category schedule.
+    Yearly days are the birthday, the important dates (the newest for each name) and past anniversaries.
     """
     today = local(as_of, zone).date()
     shown = [m for m in memories if m.status_at(as_of) == ACTIVE and m.visible_to(agent_id)]
@@ -70,15 +70,15 @@ def upcoming(
 
 
 def asks_for_plans(question: str) -> bool:
-    """Return whether a question asks what lies ahead, as "What is on my schedule?" or 接下来有什么安排？ does."""
+    """Return whether a question asks for upcoming plans, as "What is on my schedule?" or 接下来有什么安排？ does."""
     folded = fold(question[:_MOST])
     return _AHEAD.search(folded) is not None and _BEHIND.search(folded) is None
 
 
 def when(memory: Memory, as_of: datetime, zone_of: Callable[[], tzinfo]) -> Literal["upcoming", "past"] | None:
-    """Return whether a plan's day lies ahead of an instant or has passed; None for no plan.
+    """Return whether the day of a plan is upcoming or past at an instant; None if the memory is not a plan.
 
-    `zone_of` returns the zone of the days, and is asked for plans only.
+    `zone_of` returns the zone of the days. It is not called for most memories that cannot be plans.
     """
     if memory.category != SCHEDULE and memory.occurred_at + _DAY <= memory.formed_at:
         return None

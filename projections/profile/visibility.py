@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 NAME: Final = "user_name"
 SENSITIVE: Final = "sensitive_topics"
 _OF_OTHERS: Final = key_of("", SENSITIVE) or ""
-"""What the keys of others' topics end with."""
+"""The ending of the keys of other persons' topics."""
 
 
 class Visibility(Enum):
@@ -30,22 +30,22 @@ class Visibility(Enum):
 
 
 def visibility_at(intimacy: float, levels: tuple[float, float]) -> Visibility:
-    """Return what is shown at an intimacy of 0 to 100: below the first level, below the second, and from there on."""
+    """Return the visibility at an intimacy of 0 to 100: it changes at each of the two levels."""
     if intimacy < levels[0]:
         return Visibility.NAME_ONLY
     return Visibility.NOTHING_SENSITIVE if intimacy < levels[1] else Visibility.EVERYTHING
 
 
 def about_topics(state: UserState) -> list[Memory]:
-    """Return the memories that say what a sensitive topic is, to the user or to anybody that is told of."""
+    """Return the memories that name a sensitive topic of the user or of any other person."""
     ids = (ids for key, ids in state.by_attribute.items() if key == SENSITIVE or key.endswith(_OF_OTHERS))
     return [state.memories[memory_id] for memory_id in chain.from_iterable(ids)]
 
 
 class Topics:
-    """A user's sensitive topics: what fills that slot, and every other memory that mentions one of them by its words.
+    """A user's sensitive topics. They hide the memories in that slot and all other memories that mention a topic.
 
-    A mention is the topic's text, in any spelling of the same characters; a Latin word must stand by itself.
+    A mention is the topic's text, in any equivalent spelling of its characters; a Latin word must be a whole word.
     """
 
     def __init__(self, values: Iterable[str]) -> None:
@@ -58,7 +58,7 @@ class Topics:
         return self.are_in("\n".join((memory.content, memory.value or "", *memory.key_dialogue)))
 
     def are_in(self, text: str) -> bool:
-        """Return whether a text mentions one of them."""
+        """Return whether a text mentions one of the topics."""
         if not self.values:
             return False
         said = fold(text)

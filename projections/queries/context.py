@@ -1,4 +1,4 @@
-"""Contexts: what an agent should know before its next answer, gathered from search, profile and ranked memories."""
+"""Contexts: the knowledge for an agent's next answer, gathered from search, profile and ranked memories."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from schemas.vocabulary.words import Tier
 
 FULL_INTIMACY: Final = 100.0
-"""Assumed where no turn ever carried an intimacy."""
+"""The intimacy to assume if no turn ever carried one."""
 SOON: Final = timedelta(days=14)
 LATELY: Final = timedelta(days=30)
 MOST_NEWS: Final = 3
@@ -41,7 +41,7 @@ MOST_NEWS: Final = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextAsked:
-    """The request for a context; None takes what is configured or known."""
+    """The request for a context; None means the configured or known value."""
 
     query: str
     agent_id: str | None = None
@@ -52,23 +52,23 @@ class ContextAsked:
     memory_limit: int = 8
     similarity_threshold: float | None = None
     marked: bool = False
-    """Whether each line says where it is from."""
+    """Whether each line ends with its provenance."""
     exclude_sources: Collection[str] = ()
-    """Provenances of what is left out."""
+    """The provenances to leave out."""
     filters: Filters = NO_FILTERS
-    """What memories must meet besides, those of the profile too."""
+    """Further filters for memories, including those of the profile."""
     with_memories: bool = True
-    """Whether memories are looked for; what the context has without a query it has anyway."""
+    """Whether to search memories for the query. The parts that need no query are always included."""
     with_turns: bool = True
     max_tokens: int = MAX_TOKENS
-    """Of the context's `text`."""
+    """The most tokens of the context's `text`."""
     language: Language | None = None
-    """Of `text`; None: the user's."""
+    """The language of `text`; None means the user's."""
     min_relevance: float | None = None
-    """What was found for the query is left out if it is less relevant; None: than the answer's line."""
+    """The least relevance of a result for the query; None means the line of the answer."""
 
     def meets(self, owner: Owner, at: datetime) -> Callable[[Memory], bool] | None:
-        """Return the test that a user's memories must pass at an instant; None where there are no filters."""
+        """Return the test that a user's memories must pass at an instant; None without filters."""
         return None if self.filters == NO_FILTERS else lambda memory: self.filters.passes(memory, owner, at)
 
 
@@ -78,7 +78,7 @@ class Contexts:
     def __init__(
         self, queries: Queries, *, levels: tuple[float, float], threshold: Callable[[], float], shows_profile: bool
     ) -> None:
-        """`levels` of intimacy (0 to 100); `threshold` is the least cosine of an episode that is relevant by now."""
+        """`levels` are intimacies (0 to 100); `threshold` returns the current least cosine of a relevant episode."""
         self._queries = queries
         self._levels = levels
         self._threshold = threshold
@@ -129,8 +129,8 @@ class Contexts:
     async def news(self, held: Held, agent_id: str | None, now: datetime) -> tuple[list[Memory], list[Memory]]:
         """Return the plans of the next two weeks with the events of the last month, and what else was said in it.
 
-        At most three of each: what else was said are statements that fill no slot of the profile, the newest first.
-        All are those that a context would show at the last intimacy that a turn carried. Raises NotHeld.
+        At most three of each. The statements are those that fill no slot of the profile, the newest first. All results
+        are visible to a context at the last intimacy in a turn. Raises NotHeld.
         """
         visibility = self.visibility(held, agent_id)
         ranked = await self._queries.ranked(held, now, visibility=visibility)
@@ -158,9 +158,9 @@ class Contexts:
     async def _found(
         self, held: Held, asked: ContextAsked, visibility: Visibility, now: datetime
     ) -> tuple[SearchResult[Found | FoundTurn], list[Found]]:
-        """Return what was found for the query, and the episodes that are near enough; as a rule by one search.
+        """Return the results for the query, and the episodes that are near enough; one search usually finds both.
 
-        Where it was found by words alone, which episodes are near is not known, and there are none.
+        A search by words alone does not know which episodes are near, and returns none.
         """
         index_search, answers = self._queries.index_search, self._queries.answers
         views = await index_search.views_if_there(asked.query)
@@ -181,14 +181,14 @@ class Contexts:
         memories = found.best(asked.top_k) if asked.with_memories else []
         both: list[Found | FoundTurn] = [*memories]
         if asked.with_turns:
-            # what was shown is nobody's word, and a context goes to a model as it stands
+            # A context goes to a model unchanged, and shown texts are not the words of any speaker.
             said = replace(filters, exclude_sources=(*asked.exclude_sources, *SHOWN.values()))
             more = replace(question, filters=said, limit=len(memories) + asked.top_k)
             both = answers.with_turns(held, found, memories, more, self._hides(held, visibility))
         result = answers.of(found, both)
         least = result.line if asked.min_relevance is None else asked.min_relevance
         if len(relevant) < asked.top_k and filters.kind is None and found.deepest >= threshold:
-            found, relevant = await pool(EPISODIC)  # more of them may be below what was found
+            found, relevant = await pool(EPISODIC)  # more episodes may follow the last result
         if asked.similarity_threshold is None:
             relevant = answers.of(found, relevant).least(least).found
         return result.least(least), relevant
@@ -223,7 +223,7 @@ class Contexts:
         now: datetime,
         meets: Callable[[Memory], bool] | None,
     ) -> tuple[list[Memory], list[Memory]]:
-        """Return the newest episodes and the most important memories, of those that the tier shows."""
+        """Return the newest episodes and the most important memories that the tier shows."""
         seen = (now, asked.agent_id, visibility)
         without = asked.exclude_sources
         if asked.tier == "paid":

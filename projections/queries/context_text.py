@@ -1,9 +1,9 @@
 """The context as plain text for a model: in the user's language, without empty labels, within a number of tokens.
 
-What does not depend on the message stands first, in half of the room: who the user is, what lies ahead, what matters
-most. It is the same from turn to turn as long as nothing new is known, so that a provider's cache of prompts hits as
-far as that; how the user is used to write is counted anew with every turn, and left out. What fits the message has the
-rest, without what was said above. Where there is too little room, name and allergies stand before all else.
+The first half of the tokens is for the parts that do not depend on the message: the user, upcoming plans and important
+memories. They stay the same from turn to turn as long as nothing new is known, so that a provider's prompt cache hits
+on them. Usage patterns change with every turn and are therefore left out. The second half is for results that fit the
+message and repeat nothing above. If there is too little room, the name and the allergies take precedence.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     Language: TypeAlias = Literal["zh", "en"]
 
 FIRST: Final = ("user_name", "allergies", "sensitive_topics")
-"""What of the profile is never left out before anything else."""
+"""The attributes of the profile that come first, and are therefore the last to be left out."""
 COUNTED: Final = "usage_patterns"
-"""What is counted of the user's turns."""
+"""The attribute that is counted from the user's turns."""
 _DAY: Final = re.compile(r"^- \d{4}-\d{2}-\d{2}(?:T[\d:]{5}Z)?(?: \(past\)|（已过）)? ?")
-"""What stands before a line that has a day: with another day the same words say nothing new."""
+"""The beginning of a line with a day. Lines are compared without it: a different day alone adds nothing new."""
 SAME: Final = 0.8
-"""Of the words of the shorter of two lines: with so many in common the second says nothing new."""
+"""The share of the shorter line's words that makes two lines the same; the second line is then left out."""
 _HEADINGS: Final[Mapping[Language, tuple[str, str, str, str, str]]] = {
     "en": ("About the user", "Coming up", "Worth knowing", "About this message", "Said before"),
     "zh": ("关于用户", "接下来", "值得记住", "与这条消息有关", "以前说过"),
@@ -64,18 +64,18 @@ _ENGLISH_LABELS: Final = {"user_name": "name", "pet_names": "pet names", "sensit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextLines:
-    """What there is to say, a line each, in the order of its worth within its part."""
+    """The lines of a context by part, each part in descending order of value."""
 
     profile: Mapping[str, Any] | None
     spell: Callable[[str, str], str]
-    """Returns a value of the profile, by its attribute, as it is shown."""
+    """A function of an attribute and a value of the profile that returns the value as it is shown."""
     coming: Sequence[str]
     important: Sequence[str]
     relevant: Sequence[str]
     said: Sequence[str]
 
     def text(self, language: Language, max_tokens: int) -> str:
-        """Return the parts that have something to say, within so many tokens; empty where nothing is known."""
+        """Return the parts that are not empty, within a number of tokens; an empty text if nothing is known."""
         about, coming, important, relevant, said = _HEADINGS[language]
         room = _Room(max_tokens // 2)
         lasting = (
@@ -90,18 +90,18 @@ class ContextLines:
 
 
 class _Room:
-    """Tokens that are left, and what was said already."""
+    """The remaining tokens, and the lines that are already used."""
 
     def __init__(self, most: int) -> None:
         self._left = most
         self._said: list[frozenset[str]] = []
 
     def add(self, tokens_more: int) -> None:
-        """Take in that there is more room."""
+        """Add to the remaining tokens."""
         self._left += tokens_more
 
     def filled(self, heading: str, lines: Iterable[str]) -> list[str]:
-        """Return the lines that there is room for, and that say something new."""
+        """Return the lines that fit and that add something new, and use up their tokens."""
         kept: list[str] = []
         for line in lines:
             words = frozenset(tokens(_DAY.sub("- ", line)))

@@ -1,8 +1,8 @@
-"""Entities: the people, places, organisations and things that a user's memories name, with what is known of each.
+"""Entities: the people, places, organisations and things that a user's memories name, with the facts about each.
 
-They are read from the memories at hand and stored nowhere: a name that fills a slot, whom a memory is about or who said
-it, or a name that a memory says what it is (`projections.text.names`). Every memory with the name in it is a fact of
-the entity.
+They are derived from the given memories and never stored. A name comes from a slot, from the subject or the speaker of
+a memory, or from words that tell its kind (`projections.text.names`). Every memory that contains the name is a fact
+about the entity.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ _SLOTS: Final[dict[str, EntityKind]] = {
 """Slots whose values are names."""
 _WORD: Final = re.compile(r"[0-9a-z]+")
 BEGIN: Final = 2
-"""Characters that names of other scripts are looked up by."""
+"""How many leading characters index the names in other scripts."""
 _SURE: Final = 100
-"""A slot says better than words around a name what it is."""
+"""The weight of a slot or a speaker for the kind of a name, against 1 for the words around it."""
 _NAME: Final = re.compile(r"[A-Z]\w+(?: [A-Z]\w+){0,2}")
-"""Whom a memory is about, where that is a name and nothing else."""
+"""The subject of a memory if it is a name and nothing else."""
 _RELATION: Final = re.compile(r"^[a-z '’-]+$")
-"""A value such as `my sister` is no name."""
+"""A value such as `my sister`, which is not a name."""
 
 
 @dataclass(slots=True)
 class Entity:
-    """Something that has a name, and the memories that name it, oldest first."""
+    """A named person, place, organisation or thing, and the memories that name it, the oldest first."""
 
     entity_id: str
     name: str
@@ -57,7 +57,10 @@ class Entity:
 
 
 def entities(owner: Owner, memories: Iterable[Memory]) -> list[Entity]:
-    """Return the entities that memories name, those with the most memories first, then by name. For a thread."""
+    """Return the entities that memories name, by number of memories descending, then by name.
+
+    This takes long: call it in a thread.
+    """
     known = sorted(memories, key=lambda memory: (memory.occurred_at, memory.memory_id))
     kinds: dict[str, Counter[EntityKind]] = {}
     spellings: dict[str, Counter[str]] = {}
@@ -78,12 +81,12 @@ def entities(owner: Owner, memories: Iterable[Memory]) -> list[Entity]:
         texts = (memory.content, memory.value, memory.about, memory.speaker)
         for key in mentions.within(fold("\n".join(text for text in texts if text))):
             found[key].memories.append(memory)
-    # Of names with the same words, such as `X-7` and `X 7`, one has the memories of all.
+    # Among names with the same words, such as `X-7` and `X 7`, one gets all the memories.
     return sorted((e for e in found.values() if e.memories), key=lambda entity: (-len(entity.memories), entity.name))
 
 
 def related(entity: Entity, others: Iterable[Entity]) -> list[tuple[Entity, int]]:
-    """Return the entities that stand in the same memories, and in how many, the most first."""
+    """Return the entities that share memories with one, and the number of shared memories, the most first."""
     mine = {memory.memory_id for memory in entity.memories}
     counted = [
         (other, len(mine & {memory.memory_id for memory in other.memories})) for other in others if other is not entity
@@ -92,7 +95,7 @@ def related(entity: Entity, others: Iterable[Entity]) -> list[tuple[Entity, int]
 
 
 def entity_id(owner: Owner, folded_name: str) -> str:
-    """Return the id of what has a name for a user: the same for as long as it is called so."""
+    """Return the id of an entity, derived from the user and the name, so that it never changes."""
     return derived_id("entity", owner.tenant, owner.user_id, folded_name)
 
 
@@ -101,18 +104,18 @@ def _named(memory: Memory) -> Iterable[tuple[str, EntityKind, int]]:
     if kind is not None and memory.value and not _RELATION.match(memory.value):
         names = [one.name for one in names_in(memory.value)] or [
             without_kin(memory.value.strip())
-        ]  # of `sister Ines`, Ines
+        ]  # `sister Ines` gives Ines
         yield from ((name, kind, _SURE) for name in names)
     if memory.speaker:
         yield memory.speaker, "person", _SURE
     if memory.about and _NAME.fullmatch(memory.about):
-        yield memory.about, "person", 1  # unless other words say what it is
+        yield memory.about, "person", 1  # other words may outweigh this
     for named in names_in(memory.content):
         yield named.name, named.kind, 1
 
 
 class _Mentions:
-    """Names, found in a text in time that does not grow with their number: by how they begin, and how long they are."""
+    """An index of names by beginning and length; the time to search a text does not grow with their number."""
 
     def __init__(self, keys: Iterable[str]) -> None:
         self._words: dict[tuple[str, ...], str] = {}
@@ -129,7 +132,7 @@ class _Mentions:
                 self._lengths.setdefault(key[:BEGIN], set()).add(len(key))
 
     def within(self, text: str) -> set[str]:
-        """Return the names in a folded text; a Latin one stands there as words of its own."""
+        """Return the names in a folded text; a Latin name must consist of whole words."""
         words = tuple(_WORD.findall(text))
         found = {
             self._words[name]

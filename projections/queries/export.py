@@ -1,4 +1,4 @@
-"""A user's memories and their history as lines, one JSON object each: what an export is made of."""
+"""The lines of an export: a user's memories and their history, one JSON object each."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 NO_FILTERS: Final = Filters()
 REMINDER: Final = "Reminder"
 PERIODIC_WAKE: Final = "PeriodicWake"
-"""The types of the lines about wakes to come."""
+"""The types of the lines about future wakes."""
 AT_ONCE: Final = 20
-"""Decisions that are read at once: each may hold 1,000 events."""
+"""How many decisions are read at once: each may hold 1,000 events."""
 
 
 def export_of(shards: Shards, owner: Owner, now: datetime, filters: Filters = NO_FILTERS) -> Iterator[dict[str, Any]]:
-    """Return the lines of a user's export, of the memories that pass filters.
+    """Return the lines of a user's export, restricted to the memories that pass the filters.
 
-    It ends without its last line where the user, or a memory of theirs, is erased while it is read. Raises NotHeld at
-    once, and while it is read if the user moves.
+    The export ends without its last line if the user or any memory is erased while it is read. Raises NotHeld, at once
+    or while the export is read if the user's partition moves.
     """
     state, partition = shards.state(owner), 0 if owner.is_global else shards.partition(owner)
 
@@ -56,7 +56,7 @@ def export_of(shards: Shards, owner: Owner, now: datetime, filters: Filters = NO
 
 
 def _is_erased(state: UserState, present: UserState) -> bool:
-    """Return whether anything of a state was erased since."""
+    """Return whether the user or a memory of an earlier state has been erased since."""
     gone = any(memory_id not in present.memories for memory_id in state.memories)
     return gone or present.erased_at != state.erased_at
 
@@ -68,11 +68,11 @@ def export_lines(
     partition: int,
     filters: Filters = NO_FILTERS,
 ) -> Iterator[dict[str, Any]]:
-    """Yield the memories as they are now, the wakes to come, every event about the memories in order, then a count.
+    """Yield the memories as of now, the future wakes, every event about the memories in order, then a count.
 
-    `decisions` returns some of the user's decisions after a version, each with its offset, [] after the last. Where
-    those of the state were erased meanwhile, nothing follows, not even the count. With filters it is the memories that
-    pass and their events, and no wakes.
+    `decisions` returns the user's next decisions after a version, each with its offset, and [] after the last. If the
+    decisions of the state are erased meanwhile, the export stops without the count. With filters, it consists of the
+    memories that pass and their events, without wakes.
     """
     chosen = [memory for memory in state.memories.values() if filters.passes(memory, state.owner, now)]
     memories = sorted(chosen, key=lambda m: place_of(m, now))
@@ -111,17 +111,18 @@ def export_lines(
 
 
 def place_of(memory: Memory, now: datetime) -> tuple[object, ...]:
-    """Return where a memory stands, so that an import which goes by the lines takes none for another.
+    """Return the sort key of a memory in an export, so that an import in this order never merges two memories.
 
-    What is active comes first, so that a slot's holder is there before what it replaced; of one text, what says less of
-    whom and what it is about comes last and first, because more is never the same as less.
+    Active memories come first, so that the current value of a slot precedes the values that it replaced. Among memories
+    with the same text, those without an agent follow those with one, and those that state less precede those that state
+    more.
     """
     says = (memory.stated is not None, memory.value is not None)
     return (memory.status_at(now) != ACTIVE, memory.agent_id is None, *says, memory.formed_at, memory.memory_id)
 
 
 def memory_line(owner: Owner, memory: Memory, now: datetime) -> dict[str, Any]:
-    """Return a memory as an export has it: as it is shown, with its stored status and what else an import needs."""
+    """Return the line of a memory: its view, with the stored status and the other fields that an import needs."""
     return {
         "type": "Memory",
         "source_system": OURS,
@@ -134,9 +135,10 @@ def memory_line(owner: Owner, memory: Memory, now: datetime) -> dict[str, Any]:
 
 
 def wake_lines(state: UserState) -> Iterator[dict[str, Any]]:
-    """Yield the reminders that wait, the next first, and the periodic wake, unless it is the settings' own.
+    """Yield the pending reminders, the next one first, and the periodic wake unless it comes from the settings.
 
-    `command_id` is what asked for it: an import where it is from gives the same command, which counts once.
+    `command_id` is the id of the original command. An import into the system of origin repeats that command, which has
+    no effect the second time.
     """
     whose = {"source_system": OURS, "user_id": state.owner.user_id}
     for each in sorted(state.wakes.reminders.values(), key=lambda one: (one.due_at, one.reminder_id)):

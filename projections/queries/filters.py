@@ -1,4 +1,4 @@
-"""The filters of a list or a search, as far as a memory's own fields say."""
+"""The filters of a list or a search that depend on a memory's own fields."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ CHAT: Final = "chat"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
-    """What a memory must be to pass; None does not narrow."""
+    """The values that a memory must have to pass; None means any value."""
 
     agent_id: str | None = None
     session_id: str | None = None
-    """Of turns too."""
+    """This applies to turns too."""
     kind: str | None = None
     memory_type: str | None = None
     category: str | None = None
@@ -40,24 +40,24 @@ class Filters:
     until: datetime | None = None
     min_importance: float | None = None
     exclude_sources: Collection[str] = ()
-    """Provenances that do not pass."""
+    """The provenances that do not pass."""
     condition: Condition | None = None
-    """What the filter language says besides."""
+    """A further condition in the filter language."""
 
     @property
     def unindexed(self) -> Condition | None:
-        """The condition on what an index does not hold; None where each memory meets it."""
+        """The condition on fields that an index does not hold; None if there is no such condition."""
         if self.session_id is None:
             return self.condition
         of_session = condition_of({"session_id": self.session_id})
         return of_session if self.condition is None else AllOf((of_session, self.condition))
 
     def passes(self, memory: Memory, owner: Owner, at: datetime) -> bool:
-        """Return whether a user's memory passes at an instant, session and condition included."""
+        """Return whether a user's memory passes all filters at an instant, including session and condition."""
         return self.accept(memory) and self.fits(memory, owner, at)
 
     def fits(self, memory: Memory, owner: Owner, at: datetime) -> bool:
-        """Return whether session and condition fit one of the places where a user's memory was met."""
+        """Return whether session and condition both hold for one of the places where a memory was met."""
         if self.session_id is None and self.condition is None:
             return True
         return any(
@@ -69,7 +69,7 @@ class Filters:
     def accept(self, memory: Memory) -> bool:
         """Return whether a memory passes every filter but session and condition."""
         return (
-            (memory.kind != DOCUMENT or self.kind == DOCUMENT)  # only who asks for documents is shown any
+            (memory.kind != DOCUMENT or self.kind == DOCUMENT)  # documents must be asked for
             and self.kind in (None, memory.kind)
             and self.memory_type in (None, memory.memory_type)
             and self.category in (None, memory.category)
@@ -84,7 +84,7 @@ class Filters:
 
     @property
     def accept_turns(self) -> bool:
-        """Whether a turn may pass: what only memories have keeps it out."""
+        """Whether turns may pass: they cannot if a filter names a field that only memories have."""
         of_memories = (
             self.kind,
             self.memory_type,
@@ -96,9 +96,9 @@ class Filters:
         return all(wanted is None for wanted in of_memories)
 
     def accept_turn(self, session_id: str, at: datetime, source: str = CHAT) -> bool:
-        """Return whether a turn of a session passes that was said at an effective time.
+        """Return whether a turn of a session with an effective time passes.
 
-        `source` is chat, or the provenance of a screenshot or an article.
+        `source` is `chat`, or the provenance of a screenshot or an article.
         """
         return (
             self.accept_turns

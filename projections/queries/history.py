@@ -1,4 +1,4 @@
-"""The history of a memory: every event about it, with what it changed, back to the words it came from."""
+"""The history of a memory: every event about it and the changes that each made."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from schemas.messages.events import MemoryEvent
 
 LOCAL = ("strength",)
-"""Shown values that are computed, not changed by an event."""
+"""Displayed values that are computed and not changed by an event."""
 
 
 def history(
     owner: Owner, memory_id: str, decisions: Iterable[tuple[int, Decision]], partition: int
 ) -> Generator[None, None, list[dict[str, Any]]]:
-    """Return every event about a memory, oldest first, in steps; `decisions` are (ledger offset, decision)."""
+    """Return every event about a memory, the oldest first, in steps; `decisions` are (ledger offset, decision)."""
     state, found = UserState(owner=owner), []
     for offset, decision in decisions:
         yield
@@ -55,7 +55,7 @@ def described(
     partition: int,
     offset: int,
 ) -> dict[str, Any]:
-    """Return an event about a memory as it is shown: with what it changed, why, and where the ledger has it."""
+    """Return the JSON form of an event about a memory, with its changes, its reason and its ledger position."""
     owner = decision.envelope.owner
     topic = GLOBALS.name if owner.is_global else LEDGER.name
     was, became = _changed(owner, before, after)
@@ -75,7 +75,7 @@ def described(
 
 
 def _changed(owner: Owner, before: Memory | None, after: Memory) -> tuple[dict[str, Any] | None, dict[str, Any]]:
-    """Return the fields that differ, before and after; all of them when the memory was formed."""
+    """Return the fields that differ, before and after; None and all fields if the memory was formed."""
     now = memory_view(owner, after, after.last_accessed_at) | {
         "status": after.status,
         "stored_strength": after.strength,

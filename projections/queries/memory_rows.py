@@ -1,4 +1,4 @@
-"""What searches read of a user's memories, as columns: so that one of hundreds of hits is touched by itself in none."""
+"""The fields of a user's memories that searches read, as columns, so that hundreds of hits are handled at once."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ if TYPE_CHECKING:
     Mask: TypeAlias = NDArray[np.bool_]
     Shares: TypeAlias = NDArray[np.float64]
     Citing: TypeAlias = Callable[[Owner, Sequence[str]], Mapping[str, Sequence[str]]]
-    """Returns the memories that cite each of some of a user's observations."""
+    """A function that returns the ids of the memories that cite each of the given observations of a user."""
 
 SMALL_BYTES: Final = 8 << 20
 MAX_BYTES: Final = 64 << 20
 _BYTES_OF_A_USER: Final = 1_000
 _BYTES_OF_A_ROW: Final = 2_200
-"""Its places in dict, list and table, some 200, and the memory, which the cache of states may have dropped."""
+"""About 200 bytes in dict, list and table, and the memory itself, which the cache of states may have dropped."""
 _FIRST_ROWS: Final = 64
 _NAMES: Final = ("kind", "memory_type", "category", "source_type", "stated")
-"""Of a memory; a filter names the same, but for what is stated: its attribute."""
+"""Fields of a memory. Filters have the same names, except that `attribute` filters `stated`."""
 _NEVER: Final = np.iinfo(np.int64).max
 _NONE: Final = -1
 _UNREAD: Final = -2
@@ -48,12 +48,12 @@ _SCREENS: Final = frozenset(SHOWN.values())
 
 
 def sees_all(_memory: Memory) -> bool:
-    """Return that a memory is seen: nothing is hidden."""
+    """Return True: nothing is hidden."""
     return True
 
 
 class _Table:
-    """The columns of memories; they grow by half where there is no room."""
+    """The columns of memories; they grow by half when they are full."""
 
     def __init__(self) -> None:
         self.room = _FIRST_ROWS
@@ -63,11 +63,11 @@ class _Table:
         """In microseconds."""
         self.importance: Shares = np.zeros(self.room, np.float64)
         self.looked_at: NDArray[np.int64] = np.zeros(self.room, np.int64)
-        """The number of the state for which each was read, or found unchanged."""
+        """The number of the state for which each row was last read or found unchanged."""
         self.occurred: NDArray[np.int64] = np.zeros(self.room, np.int64)
         """In microseconds."""
         self.agents: NDArray[np.int32] = np.zeros(self.room, np.int32)
-        """By a number, as all names are."""
+        """The code of the agent; all names are stored as codes."""
         self.provenance: NDArray[np.int32] = np.zeros(self.room, np.int32)
         self.session_id: NDArray[np.int32] = np.zeros(self.room, np.int32)
         self.kind: NDArray[np.int32] = np.zeros(self.room, np.int32)
@@ -76,17 +76,17 @@ class _Table:
         self.source_type: NDArray[np.int32] = np.zeros(self.room, np.int32)
         self.stated: NDArray[np.int32] = np.zeros(self.room, np.int32)
         self.turns: NDArray[np.int32] = np.zeros(self.room, np.int32)
-        """The row of the turn that a memory came from, among the words that were asked about last."""
+        """The row of a memory's source turn in the words of the last question."""
         self.are_active: Mask = np.zeros(self.room, np.bool_)
         self.are_documents: Mask = np.zeros(self.room, np.bool_)
         self.met_elsewhere: Mask = np.zeros(self.room, np.bool_)
         self.are_shared: Mask = np.zeros(self.room, np.bool_)
         self.are_screens: Mask = np.zeros(self.room, np.bool_)
         self.have_several: Mask = np.zeros(self.room, np.bool_)
-        """More than one observation that they came from."""
+        """Whether a memory has more than one source observation."""
 
     def grow(self) -> None:
-        """Make room."""
+        """Add room for more rows."""
         for name, column in vars(self).items():
             if name != "room":
                 setattr(self, name, np.concatenate((column, np.zeros(self.room // 2, column.dtype))))
@@ -94,7 +94,7 @@ class _Table:
 
 
 class MemoryRows:
-    """The memories of one user that searches have met, a row each; one that has changed since is read anew."""
+    """The memories of one user that searches have found, one row each; a changed memory is read again."""
 
     def __init__(self) -> None:
         self._memories: list[Memory] = []
@@ -102,26 +102,26 @@ class MemoryRows:
         self._table = _Table()
         self._codes: dict[str | None, int] = {None: 0}
         self.of_memories = 0
-        """How many memories the user had when last asked about."""
+        """The number of the user's memories at the last question."""
         self._state: UserState | None = None
         self._state_number = 0
         self._citing: dict[str, tuple[str, ...]] = {}
-        """By observation, the memories that cite it; as decided up to that state."""
+        """The ids of the memories that cite each observation, as of `_state`."""
         self._words = _NONE
         self._turns = 0
-        """The words that the table's turns are of, and how many there were."""
+        """The number of the words to which the column `turns` refers (`_words`), and the count of turns then."""
 
     def __len__(self) -> int:
-        """Return how many rows there are."""
+        """Return the number of rows."""
         return len(self._memories)
 
     @property
     def nbytes(self) -> int:
-        """Estimate of the memory in use."""
+        """An estimate of the memory in use, in bytes."""
         return _BYTES_OF_A_USER + _BYTES_OF_A_ROW * len(self._memories)
 
     def rows(self, state: UserState, ids: Sequence[str]) -> Rows:
-        """Return the rows of memories as they are in a state; -1 for those that it has not."""
+        """Return the rows of memories as they are in a state; -1 for ids that the state does not have."""
         self._follow(state)
         rows = np.array(list(map(self._row_of.get, ids, repeat(_NONE))), np.intp)
         looked_at = self._table.looked_at
@@ -141,14 +141,14 @@ class MemoryRows:
         return rows
 
     def rows_in_steps(self, state: UserState, ids: Sequence[str]) -> Generator[None, None, Rows]:
-        """Return what `rows` does; what is to be read anew is read in steps."""
+        """Return the same as `rows`, reading in steps."""
         for begin in range(0, len(ids), ITEMS_A_STEP):
             self.rows(state, ids[begin : begin + ITEMS_A_STEP])
             yield
-        return self.rows(state, ids)  # another search may have asked about another state in between
+        return self.rows(state, ids)  # another search may have moved to another state meanwhile
 
     def citing(self, state: UserState, event_ids: Sequence[str], read: Citing) -> Rows:
-        """Return the rows of the memories that cite one of some observations; what is not known is read."""
+        """Return the rows of the memories that cite the given observations; `read` looks up the unknown ones."""
         self._follow(state)
         known = self._citing
         if unknown := [event_id for event_id in event_ids if event_id not in known]:
@@ -156,23 +156,23 @@ class MemoryRows:
         return self.rows(state, list(chain.from_iterable(map(known.__getitem__, event_ids))))
 
     def _follow(self, state: UserState) -> None:
-        """Take another state for the one that is known: whatever was decided about the user, it is another one."""
+        """Move to a state if it is not the known one: every decision about the user makes a new state object."""
         if state is not self._state:
             self._state, self._citing = state, {}
             self._state_number += 1
 
     def memories(self, rows: Rows) -> list[Memory]:
-        """Return the memories of some rows."""
+        """Return the memories of the rows."""
         return list(map(self._memories.__getitem__, rows.tolist()))
 
     def right(self, rows: Rows, versions: NDArray[np.int64]) -> Mask:
-        """Return which hits are what the shard has: an active memory, whose text is of that version."""
+        """Return which hits match the shard: the memory is active and its text has the hit's version."""
         right: Mask = (self._table.versions[rows] == versions) & self._table.are_active[rows]
         right &= rows != _NONE
         return right
 
     def active(self, rows: Rows, at: datetime) -> Mask:
-        """Return which are active at an instant."""
+        """Return which rows are active at an instant."""
         active: Mask = self._table.are_active[rows]
         active &= ~are_over(self._table.ends[rows], microseconds(at))
         return active
@@ -180,7 +180,7 @@ class MemoryRows:
     def shown(
         self, rows: Rows, owner: Owner, at: datetime, filters: Filters, *, sees: Callable[[Memory], bool] = sees_all
     ) -> Rows:
-        """Return those of some rows that are active at an instant, pass, and are seen."""
+        """Return the rows that are active at an instant, pass the filters, and are visible."""
         rows = rows[self.active(rows, at) & self.accepted(rows, filters)]
         if filters.condition is None and filters.session_id is None and sees is sees_all:
             return rows
@@ -188,9 +188,12 @@ class MemoryRows:
         return rows[np.fromiter(passing, np.bool_, len(rows))]
 
     def accepted(self, rows: Rows, filters: Filters) -> Mask:
-        """Return which pass every filter but the condition, as `Filters.accept` says; of a session those that may."""
+        """Return which rows pass every filter but the condition, as in `Filters.accept`.
+
+        The session filter is approximate: it also accepts memories that were met in other places.
+        """
         table, accepted = self._table, np.ones(len(rows), np.bool_)
-        if filters.kind != DOCUMENT:  # only who asks for documents is shown any
+        if filters.kind != DOCUMENT:  # documents must be asked for
             accepted &= ~table.are_documents[rows]
         for name in _NAMES:
             wanted = filters.attribute if name == "stated" else getattr(filters, name)
@@ -213,7 +216,7 @@ class MemoryRows:
         return accepted
 
     def known_to(self, rows: Rows, agent_id: str) -> Mask:
-        """Return which an agent knows: its own, those shared with it, and those of no agent."""
+        """Return which rows an agent knows: its own, those shared with it, and those without an agent."""
         agents = self._table.agents[rows]
         known: Mask = (agents == self._codes[None]) | (agents == self._codes.get(agent_id, _NONE))
         for place in np.flatnonzero(self._table.are_shared[rows] & ~known).tolist():
@@ -221,22 +224,22 @@ class MemoryRows:
         return known
 
     def importance(self, rows: Rows) -> Shares:
-        """Return how important they are, 0 to 1."""
+        """Return the importance of the rows, 0 to 1."""
         return self._table.importance[rows]
 
     def screens(self, rows: Rows) -> Mask:
-        """Return which came from screenshots or articles."""
+        """Return which rows came from screenshots or articles."""
         return self._table.are_screens[rows]
 
     def evidence(self, rows: Rows, turns: TurnMatches) -> Shares:
-        """Return how well the best of the turns matches that each memory came from, with what was answered to it.
+        """Return the match of the best source turn of each memory; the answer to a turn counts with it.
 
-        NaN for those that came from no turn: turns that retention has removed, and observations of other kinds, are
+        NaN for memories without a known source turn: turns that retention has removed, and other observations, are
         unknown.
         """
         self._read_turns(rows, turns)
         places = self._table.turns[rows]
-        found: Shares = np.append(turns.answered, np.nan)[places].astype(np.float64)  # the last one's place is -1
+        found: Shares = np.append(turns.answered, np.nan)[places].astype(np.float64)  # -1 selects the NaN at the end
         for place in np.flatnonzero(self._table.have_several[rows]).tolist():
             cited = map(turns.words.row, self._memories[rows[place]].source_ids)
             matches = [turns.answered[row] for row in cited if row is not None and row < len(turns.answered)]
@@ -244,7 +247,7 @@ class MemoryRows:
         return found
 
     def _read_turns(self, rows: Rows, turns: TurnMatches) -> None:
-        """Look up the turns that rows came from, where that was not done since there were others."""
+        """Look up the source turns of rows that have not been looked up since the turns changed."""
         turn, words, many = self._table.turns, turns.words, len(turns.answered)
         if self._words != words.number or many < self._turns:
             turn[:] = _UNREAD
@@ -257,7 +260,7 @@ class MemoryRows:
             turn[row] = _NONE if found is None or found >= many else found
 
     def _set(self, memory: Memory) -> int:
-        """Take in a memory that is new or has changed; return its row."""
+        """Write a new or changed memory, and return its row."""
         row = self._row_of.get(memory.memory_id)
         if row is None:
             row = self._row_of[memory.memory_id] = len(self._memories)
@@ -291,15 +294,15 @@ class MemoryRows:
 
 
 class MemoryRowsByUser:
-    """The rows of the users that were searched last."""
+    """A cache of the rows of the users that were searched last."""
 
     def __init__(self, small_bytes: int = SMALL_BYTES, max_bytes: int = MAX_BYTES) -> None:
         self._users: UserCache[Owner, MemoryRows] = UserCache(small_bytes, max_bytes)
 
     def of(self, state: UserState) -> MemoryRows:
-        """Return the rows of a user's present state.
+        """Return the rows of a user's current state.
 
-        Where memories are gone, as by an erasure, new ones are begun: nothing is kept here of what they said.
+        If memories are gone, as after an erasure, the rows start empty, so that nothing of the old texts is kept here.
         """
         rows = self._users.get(state.owner)
         if rows is None or len(state.memories) < rows.of_memories:
@@ -309,6 +312,6 @@ class MemoryRowsByUser:
         return rows
 
     def count(self, owner: Owner, rows: MemoryRows) -> None:
-        """Count what a user's rows take, to which some were added."""
+        """Update the memory account of a user whose rows have grown."""
         if self._users.peek(owner) is rows:
             self._users.resize(owner, rows.nbytes)

@@ -1,6 +1,6 @@
-"""The context of an agent's next answer: what is in it, and how it is spelt for a prompt in three systems' words.
+"""The context of an agent's next answer: its parts, and its wording for a prompt in the formats of three systems.
 
-Each spelling has a marked form, in which every line ends by saying where it is from; the plain one is the systems' own.
+Each format has a marked form, in which every line ends with its provenance; the plain form is the system's own.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 FREE_ATTRIBUTES: Final = ("user_name", "birthday")
 FREE_EPISODES: Final = 3
-"""What free users get (Luna): the basics, and the newest episodes."""
+"""The number of episodes for free users (Luna), who get FREE_ATTRIBUTES and the newest episodes."""
 EPISODIC: Final = "episodic"
 MAX_TOKENS: Final = 800
 _PAST: Final = {"en": " (past)", "zh": "（已过）"}
 _STATED: Final = ("User ", "User's ", "用户")
-"""How statements of a value begin."""
+"""The beginnings of statements that give a value."""
 UNKNOWN: Final = "未知"
 PROFILE_SECTION: Final = """
 === 🧑💼 用户信息 ===
@@ -61,7 +61,7 @@ conversational and helpful."""
 
 
 def never(_text: str) -> bool:
-    """Hide nothing."""
+    """Return False: nothing is hidden."""
     return False
 
 
@@ -72,33 +72,33 @@ def plain(text: str, _provenance: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryContext:
-    """What an agent should know before its next answer (Luna), without the working memory."""
+    """The knowledge for an agent's next answer (Luna), without the working memory."""
 
     query: str
     tier: Tier
     user_profile: dict[str, Any] | None
-    """None when nothing is known."""
+    """None if nothing is known."""
     relevant_episodes: Sequence[Found]
     recent_episodes: Sequence[Memory]
     memories: Sequence[Found]
     total_memories: int
     most_important: Sequence[Memory]
     hides: Callable[[str], bool] = never
-    """Tells of a text of the conversation whether it is not to be seen."""
+    """A test of whether a text of the conversation must stay hidden."""
     provenances: Mapping[str, str] | None = None
-    """Where the memories of the profile are from, by id; None where lines are not to be marked."""
+    """The provenances of the profile's memories, by id; None for unmarked lines."""
     turns: Sequence[FoundTurn] = ()
-    """What was said that was found for the query."""
+    """The turns found for the query."""
     result: SearchResult[Found | FoundTurn] | None = None
-    """What was found for the query, memories and turns; None where nothing was looked for."""
+    """The memories and turns found for the query; None if nothing was searched."""
     coming: Sequence[Memory] = ()
-    """Plans of the next two weeks, the soonest first."""
+    """The plans of the next two weeks, the soonest first."""
     language: Language = "en"
-    """Of the user, in which `text` is."""
+    """The language of `text`."""
     max_tokens: int = MAX_TOKENS
-    """Of `text`."""
+    """The most tokens of `text`."""
     has_passed: Callable[[Memory], bool] = lambda _: False
-    """Whether a memory is a plan whose day has passed."""
+    """A test of whether a memory is a plan whose day has passed."""
 
     @property
     def _spell(self) -> Callable[[str, str], str]:
@@ -106,7 +106,7 @@ class MemoryContext:
 
     @property
     def text(self) -> str:
-        """What a model is told of the user, in plain words: the one of these that is ours. Empty without anything."""
+        """The context in plain text for a model, in our own format; empty if nothing is known."""
 
         def line(memory: Memory) -> str:
             has_day = memory.kind == EPISODIC or memory.occurred_at > memory.formed_at
@@ -130,7 +130,7 @@ class MemoryContext:
         return self.user_profile is not None and memory.slot is not None and memory.content.startswith(_STATED)
 
     def _profile_value(self, attribute: str, value: str) -> str:
-        """Return a value of the profile, marked where lines are, by the memory that it is of."""
+        """Return a value of the profile, with the provenance of its memory if lines are marked."""
         sources = (self.user_profile or {}).get("sources", {})
         known = sources.get(attribute) or sources.get("other", {}).get(attribute) or {}
         of_value = known if isinstance(known, str) else known.get(value) or known.get(value.rpartition(" ")[0])
@@ -138,7 +138,7 @@ class MemoryContext:
 
     @property
     def prompt(self) -> str:
-        """Luna's sections: the profile, and the episodes that are relevant; for free users in short, the newest."""
+        """Luna's sections: the profile and the relevant episodes; a short profile and the newest for free users."""
         free = self.tier == "free"
         episodes = self.recent_episodes if free else [found.memory for found in self.relevant_episodes]
         sections = (
@@ -159,7 +159,7 @@ class MemoryContext:
 
     @property
     def message(self) -> str:
-        """PowerMem's template around the query; the query alone when nothing was found."""
+        """PowerMem's template around the query; the query alone if nothing was found."""
         spell = self._spell
         related = memorise(spell(found.memory.content, provenance_of(found.memory)) for found in self.memories)
         return MESSAGE.format(related_memory=related, user_query=self.query) if related else self.query
@@ -168,7 +168,7 @@ class MemoryContext:
 def profile_section(
     profile: dict[str, Any], *, short: bool = False, provenances: Mapping[str, str] | None = None
 ) -> str:
-    """Return Luna's section about the user; each value is marked where provenances are given, by the memory's id."""
+    """Return Luna's section about the user; `provenances`, by memory id, mark its values if given."""
     memories = profile.get("sources", {})
 
     def single(name: str) -> str:
@@ -188,18 +188,18 @@ def profile_section(
 
 
 def _spelt(value: str, memory_id: str | None, provenances: Mapping[str, str] | None) -> str:
-    """Return a value of the profile on one line, marked where provenances are given and know its memory."""
+    """Return a value of the profile on one line, marked if the provenance of its memory is given."""
     provenance = None if provenances is None or memory_id is None else provenances.get(memory_id)
     return on_one_line(value) if provenance is None else marked(value, provenance)
 
 
 def episodes_section(episodes: Iterable[Memory], spell: Callable[[str, str], str] = plain) -> str:
-    """Return Luna's section of episodes, each with its grade of 1 to 4, rounded half up."""
+    """Return Luna's section of episodes, each with its grade from 1 to 4, rounded half up."""
     lines = (f"• {spell(m.content, provenance_of(m))} (重要性: {int(grade(m.importance) + 0.5)}/4)\n" for m in episodes)
     return EPISODES_HEADING + "".join(lines)
 
 
 def memorise(contents: Iterable[str]) -> str:
-    """Return PowerMem's text of what was found; empty when nothing was."""
+    """Return PowerMem's text for the results; empty without results."""
     lines = [f"- {on_one_line(content)}" for content in contents]
     return "Memorise:\n" + "\n".join(lines) + "\n" if lines else ""

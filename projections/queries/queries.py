@@ -1,4 +1,4 @@
-"""Queries: what the read side answers, from shards and the index only."""
+"""Queries: the answers of the read side, from shards and the index only."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Queries:
         self._ranked = RankedMemoriesByUser()
 
     async def close(self) -> None:
-        """End what is being made for searches."""
+        """Stop the background work for searches."""
         await self.index_search.turn_vectors.close()
 
     async def state(self, held: Held, now: datetime, as_of: datetime | None = None) -> UserState:
@@ -89,9 +89,9 @@ class Queries:
         as_of: datetime | None = None,
         visibility: Visibility = Visibility.EVERYTHING,
     ) -> RankedMemories:
-        """Return a user's memories in their orders, others having their turn while they are made.
+        """Return a user's memories in their orders. Other tasks run while the orders are built.
 
-        Those of a past `as_of` are made for this one question. `visibility`: who will ask. Raises NotHeld.
+        The orders of a past `as_of` are not cached. `visibility` is that of the following questions. Raises NotHeld.
         """
         state = await self.state(held, now, as_of)
         if as_of is not None and as_of < now:
@@ -112,9 +112,9 @@ class Queries:
         status: str | None = ACTIVE,
         scope: str | None = None,
     ) -> list[Memory]:
-        """Return a user's memories at an instant by importance, then last access, descending.
+        """Return a user's memories at an instant by importance, then last access, both descending.
 
-        `status` None is each.
+        With `status=None`, memories of every status are returned.
         """
 
         def passes(memory: Memory) -> bool:
@@ -127,16 +127,16 @@ class Queries:
     async def page(
         self, held: Held, agent_id: str | None, *, now: datetime, begin: int, end: int
     ) -> tuple[list[Memory], int]:
-        """Return some of the active memories that an agent knows, or of all, by the order of `memories`.
+        """Return a page of the active memories that an agent knows (or of all), and their total number.
 
-        And how many there are. What is kept in order is not looked through.
+        The order is that of `memories`. It is read from the sorted lists, without a scan.
         """
         ranked = await self.ranked(held, now)
         shown = ranked.best(now, agent_id, Visibility.EVERYTHING, end)[begin:]
         return shown, ranked.total(now, agent_id, Visibility.EVERYTHING)
 
     def owner_of(self, tenant: str, memory_id: str) -> Owner:
-        """Return whose memory it is. Raises UnknownMemory."""
+        """Return the owner of a memory. Raises UnknownMemory."""
         for shard in self._shards.all():
             for owner in shard.ledger.owners_of(memory_id):
                 if owner.tenant == tenant:
@@ -156,9 +156,9 @@ class Queries:
     async def search(
         self, held: Held, question: Question, *, now: datetime, visibility: Visibility = Visibility.EVERYTHING
     ) -> SearchResult[Found]:
-        """Return the memories that are shown at the instant, of those that are visible, best first.
+        """Return the visible memories that match a question at an instant, the best first.
 
-        By words alone while the embedder is away. Raises NotHeld, IndexUnavailable, EmbedderRefused.
+        While the embedder is away, the search is by words alone. Raises NotHeld, IndexUnavailable, EmbedderRefused.
         """
         pool = await self._pool(held, question, now, visibility)
         return self.answers.of(pool, pool.best(question.limit, question.min_score))
@@ -233,9 +233,9 @@ class Queries:
         return held.shard.turn_statistics
 
     async def history(self, tenant: str, memory_id: str) -> dict[str, Any]:
-        """Return every event about a memory, and its lineage: the candidates and observations it came from.
+        """Return every event about a memory, and its lineage: the candidates and observations that it came from.
 
-        Raises UnknownMemory, also where the memory is erased meanwhile.
+        Raises UnknownMemory, even if the memory is erased only meanwhile.
         """
         owner = self.owner_of(tenant, memory_id)
         held = self._shards.resolve(owner)
@@ -261,7 +261,7 @@ class Queries:
         return await in_turns(decisions_in_steps(lambda: held.shard.ledger, held.owner, memory_id))
 
     async def _answer(self, decision: Decision) -> dict[str, Any] | None:
-        """Return which model and prompt a decision about an extraction goes back to."""
+        """Return the model and the prompt of the extraction behind a decision; None for other decisions."""
         position = Position(INBOX.name, decision.item_partition, decision.item_offset)
         record = await self._shards.record(position)
         item = codec.decode(record.value) if record is not None else None

@@ -1,4 +1,4 @@
-"""Ranking: how the two legs of a search, importance and recency become one order."""
+"""Ranking: the fusion of both legs of a search, importance and recency into one order."""
 
 from __future__ import annotations
 
@@ -25,69 +25,69 @@ VECTOR_WEIGHT = 0.7
 KEYWORD_WEIGHT = 0.3
 VECTOR_WEIGHT_BESIDE_TURNS = 0.35
 KEYWORD_WEIGHT_BESIDE_TURNS = 0.65
-"""The same where the turns are known that a memory came from: what was said has the words that a summary leaves out.
-docs/evidence/quality.md has what it brings, and how the weights were chosen."""
+"""The weights for a memory whose source turns are known: turns have the words that a summary leaves out.
+docs/evidence/quality.md describes the benefit and the choice of the weights."""
 VECTOR_WEIGHT_BETWEEN_LANGUAGES = 0.85
 KEYWORD_WEIGHT_BETWEEN_LANGUAGES = 0.15
-"""The same where a memory is in another language than the question: of its words only names and numbers may match."""
+"""The weights for a memory in another language than the question: only names and numbers can match by words."""
 TURNS_SHARE = 10 / 13
-"""Of the turns in the keyword part of such a memory."""
+"""The share of the turns in the keyword part of a memory with known source turns."""
 HUBNESS_WEIGHT = 0.5
-"""Of how much nearer than others a memory is to the centre of them all: so much of that is taken off its cosine."""
+"""The fraction of a memory's hubness (its extra nearness to the centre of all) that is subtracted from its cosine."""
 DEFAULT_IMPORTANCE = 0.5
-"""Of a turn, which nobody has judged."""
+"""The importance of a turn, which has not been judged."""
 TURN_WEIGHT = 0.8
-"""What the best turn counts, found by its words alone, where a memory found by everything counts 1."""
+"""The score of the best turn by words alone, when a memory that is best in everything scores 1."""
 OTHERS_TURN_WEIGHT = 0.56
-"""The same for turns that somebody else than the user said."""
+"""The same for turns that the user did not say."""
 LASTING_WEIGHT = 0.3
-"""So much less a turn counts that says nothing that lasts."""
+"""The share by which the score of a turn is reduced if it says nothing of lasting value."""
 SPAN_WEIGHT = 0.45
-"""Share of the span of time that a query names, of what was true then as far as its words or its meaning match: so it
-comes before all whose words match as well, however the meaning falls, and not before what alone is asked about. Where
-no words match at all, the time alone decides."""
+"""The share of the span of time that a query names. A memory or turn of that time gets it in proportion to its match
+by words or meaning, so that it precedes all others with equally matching words, but not a better answer from another
+time. If no words match at all, the time alone decides."""
 HOP_WEIGHT = 0.4
-"""Share of a second search, for what the first memories are about."""
+"""The share of a second search (hop), for the subjects of the first results."""
 HOP_WORDS_SHARE = 0.2
-"""Of the words in the second search; the rest is of its meaning."""
+"""The share of the words in the second search; the rest is the meaning's."""
 VECTOR_WEIGHT_WITH_HOP = 0.6
 KEYWORD_WEIGHT_WITH_HOP = 0.4
-"""In the place of those beside turns, where there is a second hop: what is only related shares fewer words."""
+"""The weights for a memory with known source turns if there is a second hop: related memories share fewer words."""
 SLOT_WEIGHT = 0.5
-"""Share of the slot where a question asks for one that is filled: what fills it comes before all that does not."""
+"""The share of the slot that a question asks for: memories that fill it precede all others."""
 NAMED_WEIGHT = 0.5
-"""Share of what a query names letter by letter, of what has it: that comes before all that does not."""
+"""The share of the literals that a query names: memories that contain them precede all others."""
 FORM_WEIGHT = 0.25
-"""Share of the form that a question asks for, such as an address or a price, of what has something of that form."""
+"""The share of the form that a question asks for, such as an address or a price."""
 IMPORTANCE_WEIGHT = 0.02
-"""Share of the score, enough to order what the words and the meaning leave close."""
+"""The share of importance: enough to order memories whose words and meaning score alike."""
 RECENCY_WEIGHT = 0.01
 RECENCY_HALF_LIFE_DAYS = 30.0
 POOL = 200
-"""Hits to ask each leg for: a smaller pool makes the worst hit of a leg, which counts nothing, too good."""
+"""The number of hits to request from each leg. The worst hit of a leg scores 0, which a smaller pool makes unfair."""
 
 _ROUNDING = 1e-9
-"""More than the sums of a score may differ from what they are of exact numbers."""
+"""An upper bound for the rounding error of a score."""
 _SECONDS_A_DAY = 86_400.0
 _MICROSECONDS_A_DAY = 1e6 * _SECONDS_A_DAY
 
 
 class Fact(Protocol):
-    """What of a memory orders it besides what was found: a memory is one."""
+    """The fields of a memory that affect its order apart from the search; a memory is one."""
 
     @property
     def memory_id(self) -> str:
-        """Orders those that are equal in all else."""
+        """The tie-breaker of the order."""
         ...
 
     @property
     def importance(self) -> float:
-        """0 to 1."""
+        """The importance, 0 to 1."""
         ...
 
     @property
     def occurred_at(self) -> datetime:
-        """When it happened or was said."""
+        """The instant at which it happened or was said."""
         ...
 
 
@@ -96,25 +96,25 @@ class Ranked:
     """A memory's place in an answer. Score and parts are 0 to 1; the score is the weighted sum of the parts."""
 
     row: int = field(compare=False)
-    """Its place among what was ranked."""
+    """The row in the ranked parts."""
     memory_id: str
     score: float
     semantic: float
     keyword: float
-    """How well the words match: of the memory, and of the turns that it came from where these are known."""
+    """The match of the words: those of the memory, and of its source turns if they are known."""
     slot: float
-    """How well it fills the slot that the question asks for; 0 where it asks for none."""
+    """How well the memory fills the slot that the question asks for; 0 if it asks for none."""
     importance: float
     recency: float
     cosine: float | None
-    """The semantic leg's own score, -1 to 1, for absolute thresholds; None where that leg did not find the memory."""
+    """The semantic leg's own score, -1 to 1, for absolute thresholds; None if that leg did not find the memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """What has a share in the scores of some memories, a row each; NaN where there is nothing of a row.
+    """The parts of the scores of memories, one row each; NaN if a row has no value.
 
-    None where a share has no part in any score. Rows that nothing has found take no part, not even in the scaling.
+    A part is None if it does not affect any score. Rows that no part has found are ignored, even in the scaling.
     """
 
     cosines: Scored
@@ -123,27 +123,27 @@ class Parts:
     """The keyword leg's scores."""
     importance: Scored
     hubness: Scored | None = None
-    """How much nearer than others memories are to the centre of what was found; 0 where that is not known."""
+    """How much nearer than others the memories are to the centre of the results; 0 if unknown."""
     said: Scored | None = None
-    """How well the turns match that memories came from, 0 to 1; what only its turns find takes part."""
+    """The match of the source turns, 0 to 1. A memory that only its turns find takes part too."""
     meant: Scored | None = None
-    """Of memories in another language than the question's: how near the turns are that they came from, in the place of
-    their own cosine; those that no leg found take part too."""
+    """The nearness of the source turns of memories in another language than the question's, which replaces their own
+    cosine. Memories that no leg found take part too."""
     slots: Scored | None = None
-    """How well memories fill the slot that is asked for, 0 to 1; those that no leg found take part too."""
+    """How well memories fill the requested slot, 0 to 1. Memories that no leg found take part too."""
     then: Mask | None = None
-    """The memories of the time that the query names."""
+    """Which memories belong to the time that the query names."""
     hop_cosines: Scored | None = None
-    """What the semantic leg of a second search found."""
+    """The scores of the semantic leg of a second search."""
     hop_words: Scored | None = None
-    """What its keyword leg found."""
+    """The scores of the keyword leg of a second search."""
     formed: Mask | None = None
-    """The memories that have something of the form that the query asks for."""
+    """Which memories contain the form that the query asks for."""
     named: Mask | None = None
-    """The memories that have what the query names letter by letter; None where neither a memory nor a turn has it."""
+    """Which memories contain the literals that the query names; None if no memory and no turn contains them."""
 
     def among(self, rows: Rows) -> Parts:
-        """Return some rows, as if there were no others."""
+        """Return the parts of some rows only."""
         columns: dict[str, Any] = {}
         for one in fields(self):
             column = getattr(self, one.name)
@@ -151,7 +151,7 @@ class Parts:
         return Parts(**columns)
 
     def beside(self, others: Parts) -> Parts:
-        """Return the rows of both, one after the other."""
+        """Return the rows of both tables, one after the other."""
         counts = len(self), len(others)
         columns: dict[str, Any] = {}
         for one in fields(self):
@@ -160,7 +160,7 @@ class Parts:
         return Parts(**columns)
 
     def __len__(self) -> int:
-        """Return how many rows there are."""
+        """Return the number of rows."""
         return len(self.cosines)
 
 
@@ -170,7 +170,7 @@ NO_PARTS: Final = Parts(cosines=np.empty(0), words=np.empty(0), importance=np.em
 def _one_column(
     name: str, both: tuple[Scored | Mask | None, Scored | Mask | None], counts: tuple[int, int]
 ) -> Scored | Mask:
-    """Return a part of two tables as one column; where one has none of it, as it is where nothing is known."""
+    """Return a part of two tables as one column; a table without the part gets its value for "unknown"."""
     nothing: float = {"hubness": 0.0, "then": False, "formed": False, "named": False}.get(name, np.nan)
     return np.concatenate(
         [np.full(count, nothing) if one is None else one for one, count in zip(both, counts, strict=True)]
@@ -182,10 +182,10 @@ def rank(
 ) -> list[Ranked]:
     """Return at most `limit` memories with a score of at least `min_score`: by score, importance, then memory_id.
 
-    `facts` are the memories, in the order of the rows. `by_words`: nothing was searched by its meaning, and the words
-    have its weight too.
+    `facts` are the memories in the order of the rows. With `by_words`, there was no search by meaning, and the words
+    get its weight too.
     score = (1 - IMPORTANCE_WEIGHT - RECENCY_WEIGHT) x fused + IMPORTANCE_WEIGHT x importance + RECENCY_WEIGHT x recency
-    and for each share that there is, (1 - its weight) x that score + its weight x the share, for every memory.
+    Each further share then changes the score of every memory to (1 - weight) x score + weight x share.
     """
     scoring = _Scoring(parts, by_words=by_words)
     contenders = scoring.contenders(limit, min_score)
@@ -214,7 +214,7 @@ def rank(
 
 
 class _Scoring:
-    """The scores of memories, by row; a memory's score follows from its own parts and the scales."""
+    """The scores of memories by row; a memory's score depends only on its own parts and the scales."""
 
     def __init__(self, parts: Parts, *, by_words: bool) -> None:
         self._parts = parts
@@ -253,9 +253,10 @@ class _Scoring:
         self._found = np.flatnonzero(found)
 
     def contenders(self, limit: int, min_score: float) -> Rows:
-        """Return the rows among which are the best `limit` with a score of at least `min_score`.
+        """Return rows that include the best `limit` with a score of at least `min_score`.
 
-        Recency has so small a share that most can come to no place whatever theirs is, and need none computed.
+        The share of recency is so small that most rows cannot reach a place whatever their recency, which need not be
+        computed for them.
         """
         if len(self._found) <= limit:
             return self._found
@@ -264,7 +265,7 @@ class _Scoring:
         return self._found[least >= bound - RECENCY_WEIGHT - _ROUNDING]
 
     def scores(self, rows: Rows, ages: Scored) -> Scored:
-        """Return the scores of some rows, given their recency: the greater that is, the greater the score."""
+        """Return the scores of some rows, given their recency; a score grows with the recency."""
         semantic, words = self.semantic[rows], self.words[rows]
         of_meaning, of_words = _weights(has_turns=False, has_hop=self._hops is not None)
         fused = words if self._by_words else of_meaning * semantic + of_words * words
@@ -291,7 +292,10 @@ class _Scoring:
 
 
 def _scaled(scores: Scored, least: float | None = None) -> tuple[Scored, Mask]:
-    """Return scores as `scale` does, 0 for those that are missing, and which are there; `least` None: the lowest."""
+    """Return scores as `scale` does, with 0 for missing ones, and a mask of the present ones.
+
+    With `least=None`, the lowest score is taken for it.
+    """
     there = ~np.isnan(scores)
     found = scores[there]
     scaled = np.zeros(len(scores))
@@ -300,10 +304,10 @@ def _scaled(scores: Scored, least: float | None = None) -> tuple[Scored, Mask]:
 
 
 def scale(scores: Scored, least: float) -> Scored:
-    """Return (score - least) / (greatest - least) of some hits; 1 for all where they are equal. A miss counts 0.
+    """Return (score - least) / (greatest - least) for each hit; 1 for all if they are equal. A miss counts 0.
 
     The relative-score fusion of Weaviate takes the lowest hit for `least`. That is right for cosines, which every
-    memory has. BM25 has a zero of its own, the score of all that the words do not occur in: with it, the weakest hit
+    memory has. BM25 has a natural zero, the score of a text without the words: with it as `least`, the weakest hit
     still counts more than a miss.
     """
     greatest = scores.max(initial=least)
@@ -313,7 +317,7 @@ def scale(scores: Scored, least: float) -> Scored:
 
 
 def recency(occurred_at: datetime, as_of: datetime) -> float:
-    """Return 0.5 ** (age in days / RECENCY_HALF_LIFE_DAYS): 1 for now and for what lies ahead."""
+    """Return 0.5 ** (age in days / RECENCY_HALF_LIFE_DAYS); 1 for the present and the future."""
     days = max(0.0, (as_of - occurred_at).total_seconds() / _SECONDS_A_DAY)
     return float(0.5 ** (days / RECENCY_HALF_LIFE_DAYS))
 
@@ -330,12 +334,11 @@ def turn_scores(
     formed: Mask | None = None,
     named: Mask | None = None,
 ) -> Scored:
-    """Return the scores of turns beside memories, 0 to 1; a match is 1 for the turn that matches best.
+    """Return the scores of turns, comparable with those of memories, 0 to 1; `matches` is 1 for the best turn.
 
-    `said_at` is in microseconds. `lasting` is how surely what each says lasts, 0 to 1; None has no share. A turn fills
-    no slot: where a question asks for one (`has_slots`), the turn's share of it is nothing. `formed` says which have
-    something of the form that it asks for, `named` which have what it names letter by letter; None where that has no
-    share.
+    `said_at` is in microseconds. `lasting` is the probability that each turn is of lasting value, 0 to 1. A turn does
+    not fill a slot, so its share is 0 if a question asks for one (`has_slots`). `formed` marks the turns with the
+    requested form, `named` those with the literals of the query. None removes a share.
     """
     fused = np.where(by_user, TURN_WEIGHT, OTHERS_TURN_WEIGHT) * matches
     if lasting is not None:

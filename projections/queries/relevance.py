@@ -36,17 +36,17 @@ if TYPE_CHECKING:
 
 FILE: Final = Path(__file__).with_name("relevance.json")
 CASES: Final = ("within", "between", "plain_within", "plain_between", "words")
-"""Which model tells: text and question in one language, or in two; the same for the vectors of another encoder than the
-built-in one; or the meaning is not known."""
+"""The fitted models: text and question in one language or in two, the same for the vectors of another encoder than the
+built-in one, and for results whose meaning is unknown."""
 FEATURES: Final = ("near", "share", "missed", "unnamed", "texts")
 SPEAKS_FOR: Final = ("near", "share")
 SLOT_RELEVANCE: Final = 0.9
-"""At least, of what fills the slot that a question asks for: so often the rules for questions are right."""
+"""The least relevance of a memory that fills the requested slot: the rules for questions are right this often."""
 NO_ANSWER: Final = 0.01
-"""At most, of a turn that only asks, and of a plan that has passed where what lies ahead is asked for."""
+"""The greatest relevance of a turn that only asks, and of a past plan if upcoming plans are asked for."""
 DIGITS: Final = 4
 DIRECTION_SCALE: Final = 100
-"""The file has the weights of directions, times this, as integers."""
+"""The file holds the weights of directions as integers, multiplied by this."""
 _MEAN_TEXTS: Final = 8.0
 BUILTIN: Final = "builtin"
 FAR: Final = 0.066
@@ -57,26 +57,26 @@ _LEAST: Final = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What tells the relevance of some results, a row each."""
+    """The features that determine the relevance of results, one row each."""
 
     near: Scored
-    """How near the nearest of its texts is to the question (`Relevance.asking`); NaN where no meaning is known."""
+    """The nearness of a result's nearest text to the question (`Relevance.asking`); NaN if the meaning is unknown."""
     shares: Scored
-    """What of the weight of the question's words stands in it, 0 to 1."""
+    """The share of the weight of the question's words that occurs in a result, 0 to 1."""
     is_between: NDArray[np.bool_]
-    """Whether it is in another language than the question."""
+    """Whether a result is in another language than the question."""
     missed: Scored
-    """1 where the question names somebody, or a relation, whom it does not name; else 0."""
+    """1 if the question names a person or relation that the result does not name; else 0."""
     texts: int
-    """How many the user has."""
+    """The number of the user's texts."""
     is_unnamed: bool = False
-    """Whether the question is about somebody whom it does not name."""
+    """Whether the question is about a person without naming one."""
     is_plain: bool = False
-    """Whether `near` is a plain cosine, of another encoder than the built-in one."""
+    """Whether `near` is a plain cosine of another encoder than the built-in one."""
     slots: Scored | None = None
-    """How well each fills the slot that the question asks for, 0 to 1; None where it asks for none."""
+    """How well each result fills the requested slot, 0 to 1; None if the question asks for none."""
     answers_nothing: NDArray[np.bool_] | None = None
-    """Whether each is no answer, however near: it only asks itself, or what it says has passed."""
+    """Whether a result is not an answer, however near: it only asks something itself, or its event has passed."""
 
     def features(self) -> Scored:
         """Return the features, shape (results, FEATURES)."""
@@ -92,7 +92,7 @@ class Measured:
         )
 
     def cases(self) -> NDArray[np.intp]:
-        """Return which model tells of each row."""
+        """Return the index of the model for each row."""
         within, between = ("plain_within", "plain_between") if self.is_plain else ("within", "between")
         case = np.where(self.is_between, CASES.index(between), CASES.index(within))
         return np.where(np.isnan(self.near), CASES.index("words"), case)
@@ -109,20 +109,20 @@ class Relevance:
         self._directions = np.array(read["directions"], np.float32) / DIRECTION_SCALE
         self._few: tuple[int, float] = tuple(read["few"])
         self._many: tuple[int, float] = tuple(read["many"])
-        """Until how many texts, and from how many on, the best result has to have which relevance."""
+        """Pairs of a number of texts and the relevance that the best result needs: for few texts, and for many."""
         self._beside: float = read["beside"]
         self._strong: float = read["strong"]
 
     def asking(self, question: Vectors) -> Vectors:
-        """Return what a built-in vector is multiplied with, instead of a question's, to tell how near it is.
+        """Return the question's vector weighted by direction; its product with a built-in vector is the nearness.
 
-        Not all directions in which two texts are alike say that one answers the other: each has a weight.
+        Similarity in some directions indicates an answer more than in others, so each direction has a weight.
         """
         weighted: Vectors = (self._directions * question).astype(np.float32)
         return weighted
 
     def of(self, measured: Measured) -> Scored:
-        """Return how relevant each result is, 0 to 1."""
+        """Return the relevance of each result, 0 to 1."""
         features, cases = np.nan_to_num(measured.features()), measured.cases()
         found = np.zeros(len(cases))
         for number, case in enumerate(CASES):
@@ -136,10 +136,10 @@ class Relevance:
         return np.round(found, DIGITS)
 
     def line(self, relevance: Scored, texts: int) -> float:
-        """Return the relevance below which contexts and tools leave a result of an answer out.
+        """Return the line of an answer: the relevance below which contexts and tools leave a result out.
 
-        The best result tells whether there is evidence at all, and of few texts it has to be more relevant. Where there
-        is, others come with it unless they are next to irrelevant: an answer often lies in several places.
+        The best result decides whether there is evidence at all; with few texts, it must be more relevant. If there is
+        evidence, the other results stay unless they are almost irrelevant: an answer often lies in several texts.
         """
         (few, high), (many, low) = self._few, self._many
         share = np.log(max(texts, 1) / few) / np.log(many / few)
@@ -147,14 +147,14 @@ class Relevance:
         return gate if relevance.max(initial=0.0) < gate else self._beside
 
     def evidence(self, relevance: Scored, line: float) -> Evidence:
-        """Return what an answer with such results, and such a line, is worth."""
+        """Return the strength of the evidence in an answer with these results and this line."""
         best = float(relevance.max(initial=0.0))
         return "none" if best < line else "weak" if best < self._strong else "strong"
 
 
 @cache
 def load() -> Relevance:
-    """Return what comes with the package."""
+    """Return the models that come with the package."""
     return Relevance(FILE.read_bytes())
 
 

@@ -1,4 +1,4 @@
-"""Validity: from when to when what a memory says was so, as far as what the user said tells."""
+"""Validity: the span in which the statement of a memory was true, as far as the user's statements tell."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 def validity(memory: Memory, memories: Mapping[str, Memory]) -> tuple[datetime | None, datetime | None]:
-    """Return from when a memory is true and until when; `memories` are the user's, by id.
+    """Return the begin and end of the validity of a memory; `memories` are the user's, by id.
 
-    From when it was said, or happened; until the memory that superseded it begins, and from then at the latest: what
-    began before the older one was said ended it before that. Only of memories with an attribute, and of superseded
-    ones: of others nothing is known. None for an end that has not come, or that is not known here any more.
+    A memory is valid from when it was said or happened until the memory that superseded it begins. If that one begins
+    earlier, both ends are its begin. Only memories with an attribute and superseded ones have a validity; others return
+    (None, None). The end is None if it has not come, or if the newer memory is no longer known.
     """
     if memory.stated is None and memory.status != SUPERSEDED:
         return None, None
@@ -32,6 +32,6 @@ def validity(memory: Memory, memories: Mapping[str, Memory]) -> tuple[datetime |
 
 
 def dated_view(owner: Owner, memory: Memory, memories: Mapping[str, Memory], as_of: datetime) -> dict[str, Any]:
-    """Return a memory as `memory_view` shows it, with the instants between which it is true."""
+    """Return the `memory_view` of a memory, with the begin and end of its validity."""
     begin, end = validity(memory, memories)
     return memory_view(owner, memory, as_of) | {"valid_from": instant(begin), "valid_to": instant(end)}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def memory_view(owner: Owner, memory: Memory, as_of: datetime) -> dict[str, Any]:
-    """Return a memory as it is shown at an instant: strength and expiry are those of `as_of`."""
+    """Return the JSON form of a memory at an instant: strength and status are those of `as_of`."""
     return {
         "memory_id": memory.memory_id,
         "user_id": owner.user_id,
@@ -67,7 +67,7 @@ def memory_view(owner: Owner, memory: Memory, as_of: datetime) -> dict[str, Any]
 
 
 def turn_view(found: FoundTurn) -> dict[str, Any]:
-    """Return a turn that a search found, beside memories: `memory` is what was said, after who said it."""
+    """Return the JSON form of a turn in search results: `memory` has its words, after the speaker's name."""
     message, said_at = found.turn.message, effective_time(found.turn.message, found.turn.recorded_at)
     over = {"superseded_by": found.superseded_by} if found.superseded_by else {}
     return over | {

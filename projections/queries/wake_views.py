@@ -1,4 +1,4 @@
-"""A wake as JSON, with its memories as they are when it is read."""
+"""A wake as JSON, with the current form of its memories."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from projections.shard.rows.wakes import Raised
 
 SESSION_ID: Final = "system:dm:system"
-"""The session in which an agent is woken: no user's conversation, and nothing is written to it."""
+"""The session in which an agent is woken. It is not a user's conversation, and nothing is written to it."""
 
 
 def wake_view(shards: Shards, raised: Raised, now: datetime, agent_id: str | None = None) -> dict[str, Any]:
-    """Return a wake as it is delivered. Raises NotHeld.
+    """Return the JSON form of a wake for delivery. Raises NotHeld.
 
-    Of the memories that were chosen when it was raised those are shown that are active now: what was forgotten since
-    is not, and for an `agent_id` neither is what only others know. Nothing that is shown counts as recalled.
+    It contains those memories, of the ones chosen when the wake was raised, that are still active and, with an
+    `agent_id`, visible to that agent. Delivery does not count as a recall.
     """
     event, owner = raised.event, raised.owner
     both = [owner, Owner(owner.tenant, GLOBAL_USER)]

@@ -1,4 +1,4 @@
-"""The one analyser: what a text's tokens are, for both search engines and for the rules that compare texts."""
+"""The analyser: it splits a text into tokens, for both search engines and for the rules that compare texts."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ _APOSTROPHES = str.maketrans("\u2019\u2018\u02bc\u00b4`", "'''''")
 
 
 def fold(text: str) -> str:
-    """Return the text in NFKC and case folded, so that spellings of the same characters are equal."""
+    """Return the text in NFKC and case folded, so that equivalent spellings become equal."""
     return nfkc(nfkc(text).casefold())
 
 
 def tokens(text: str) -> tuple[str, ...]:
     """Return the tokens of a text in order, with repeats; none contains white space.
 
-    A word is a run of letters and digits of any script; a possessive 's is dropped, other apostrophes are closed up
-    (`don't` is `dont`), and an English word loses its inflection (`painting`, `painted` and `paints` are `paint`).
-    A run of Chinese, Japanese or Korean characters gives its overlapping bigrams, a run of one the character itself.
-    Han characters are also tokens by themselves, because a word is often one of them: 猫 finds 一只猫.
+    A word is a run of letters and digits of any script. A possessive 's is dropped, other apostrophes are removed
+    (`don't` becomes `dont`), and an English word loses its inflection (`painting`, `painted`, `paints` become
+    `paint`). A run of Chinese, Japanese or Korean characters gives its overlapping bigrams; a single character gives
+    itself. Each Han character is also a token, because a word is often a single character: 猫 finds 一只猫.
     """
     found: list[str] = []
-    # Before, because NFKC makes a space and a mark of an acute accent; after, because it takes ŉ apart.
+    # Before folding, because NFKC turns an acute accent into a space and a mark; after it, because it splits ŉ.
     for run in _RUNS.finditer(fold(text.translate(_APOSTROPHES)).translate(_APOSTROPHES)):
         if run["cjk"]:
             found.extend(_characters(run["cjk"]))
@@ -56,7 +56,7 @@ def tokens(text: str) -> tuple[str, ...]:
 
 
 class TokensOf(Sequence[str]):
-    """The tokens of a text, which is taken apart when they are first read: that takes a long text some 30 ms."""
+    """The tokens of a text, computed when they are first read: a long text takes about 30 ms."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -82,7 +82,7 @@ class TokensOf(Sequence[str]):
 
 
 def terms(query: str) -> tuple[str, ...]:
-    """Return what a query searches for: its different tokens in order, without stop words unless it has no others."""
+    """Return the distinct tokens of a query in order, without stop words unless it has nothing else."""
     different = tuple(dict.fromkeys(tokens(query)))
     return tuple(token for token in different if token not in STOP_WORDS) or different
 

@@ -1,4 +1,4 @@
-"""English: which words say nothing about a topic, and which forms are one word."""
+"""English stop words, and the stems that unite the forms of a word."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ _IRREGULAR_FORMS = """
 """
 
 STOP_WORDS = frozenset(_STOP_WORDS.split())
-"""Words that say nothing about a topic. No negation and no number is among them."""
+"""Words that say nothing about a topic. They include no negation and no number."""
 
 _IRREGULAR = dict(form.split(":") for form in _IRREGULAR_FORMS.split())
 _VOWEL = re.compile("[aeiouy]")
 _SHORTEST_STEM = 3
 _LONGEST_KEPT = 24
-"""Longer words are none that come again: their stems are not kept."""
+"""The longest word whose stem is cached; a longer one is unlikely to recur."""
 
 
 def stem(word: str) -> str:
-    """Return a case folded word without -s, -ed, -ing and -e. Stop words and words of other scripts stay as they are.
+    """Return a case folded word without -s, -ed, -ing and -e. Stop words and words of other scripts are unchanged.
 
-    The plural rules are Harman's S stemmer (1991). A stem need not be a word: it only has to be the same for all forms.
+    The plural rules are Harman's S stemmer (1991). A stem need not be a word; it only has to be the same for all forms.
     """
     if not (word.isascii() and word.isalpha()):
         return word

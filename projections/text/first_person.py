@@ -1,4 +1,4 @@
-"""A text about the user in the first person, the only one that the rules read."""
+"""The rewriting of a text about the user into the first person, the only one that the rules read."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _IRREGULAR: Final = {
 
 
 def first_person(text: str, *, names_user: bool = True) -> str:
-    """Return a text that begins with the user ("The user lives", "User's", 用户) in the first person; others as is.
+    """Return a text that begins with the user ("The user lives", "User's", 用户) in the first person; others unchanged.
 
-    `names_user` False: so may one that begins with what the user does ("lives in Oslo").
+    With `names_user=False`, a text that begins with the verb ("lives in Oslo") is rewritten too.
     """
     if text.startswith("用户"):
         return "我" + text.removeprefix("用户")

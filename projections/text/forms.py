@@ -1,7 +1,7 @@
-"""Forms: what a question asks for by how it is written, such as an e-mail address, a price, or a date.
+"""Forms: kinds of answer that are recognised by how they are written, such as e-mail addresses, prices or dates.
 
-A text that has something of that form may answer the question though it shares no word with it: "What is the e-mail
-address?" is answered by a screenshot with `luna@example.com` on it.
+A text that contains the form may answer a question without sharing a word with it: a screenshot that shows
+`luna@example.com` answers "What is the e-mail address?".
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _WHAT: Final = (
     r"\b(?:what|which)(?:['’]?s| is| are| was| were)?(?: the| her| his| their| your| my)?"
     r"(?: (?!first |last |next |best |same |whole )\w+){0,2} "
 )
-"""`What is the `, `Which `: what stands before the word for a form."""
+"""`What is the `, `Which `: the words that precede the word for a form."""
 _PRICE_ASKED: Final = (
     r"\bprices?\b|\bcosts?\b|\bfees?\b|\bfare\b|\bamount\b|\bhow much (?:is|are|was|were|money)\b"
     r"|\bhow much\b.{0,60}\b(?:pay|paid|spend|spent|charged?|earn|worth|credit|discount)\b"
@@ -58,22 +58,22 @@ _ASKING: Final = re.compile(
     r"|邮|网|链接|电话|手机|价|费|租|资|多少|几|百分|日期|哪|温|内存|文件|安装包|版本",
     re.IGNORECASE,
 )
-"""A question without any of them asks for no form."""
+"""A question that contains none of these asks for no form."""
 _TEXTS: Final = tuple(re.compile(form, re.IGNORECASE) for form in _WRITTEN)
 _SIGNS: Final = re.compile(r"[\d@]|www|[a-z]\.[a-z]|per ?cent|百分之|点", re.IGNORECASE)
-"""A text without any of them, as most that is said, has nothing of any form."""
+"""A text that contains none of these, like most texts, has no form."""
 ALL_FORMS: Final = (1 << len(_WRITTEN)) - 1
 
 
 def forms_asked(query: str) -> int:
-    """Return the forms that a question asks for, a bit each; 0 for none."""
+    """Return the forms that a question asks for, one bit each; 0 for none."""
     if not _ASKING.search(query):
         return 0
     return sum(1 << n for n, form in enumerate(_QUESTIONS) if form.search(query))
 
 
 def forms_of(text: str, forms: int = ALL_FORMS) -> int:
-    """Return which of some forms a text has something of, a bit each."""
+    """Return which of the given forms a text contains, one bit each."""
     if not _SIGNS.search(text):
         return 0
     return sum(1 << n for n, form in enumerate(_TEXTS) if forms >> n & 1 and form.search(text))

@@ -1,4 +1,4 @@
-"""Literals: what a question names letter by letter: an order number, a flight, an address, a quoted phrase."""
+"""Literals: strings that a question names exactly, such as an order number, a flight, an address or a quoted phrase."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _PLAIN: Final = re.compile(
     r"(?:19|20)\d\d|\d{1,4}(?:[-.]\d{1,4}){1,2}|\d{1,2}(?:st|nd|rd|th|am|pm)|\d{1,4}(?:[a-z]{1,7})|[a-z-]{1,20}\d",
     re.ASCII,
 )
-"""Numbers that name no thing: years, days, times, amounts with their unit, and words with a digit behind them."""
+"""Numbers that do not identify anything: years, days, times, amounts with a unit, and words that end in a digit."""
 
 
 def literals_in(question: str) -> tuple[str, ...]:
-    """Return what a question names letter by letter, as `holds` compares it."""
+    """Return the literals of a question, folded as `holds` compares them."""
     text = nfkc(question).casefold()
     quoted = [next(filter(None, match.groups())) for match in _QUOTED.finditer(text)]
     codes = [code for code in _CODE.findall(text) if _is_code(code)]
@@ -28,7 +28,7 @@ def literals_in(question: str) -> tuple[str, ...]:
 
 
 def holds(text: str, literals: tuple[str, ...]) -> bool:
-    """Return whether a text has all of some literals, none of them as a part of a longer number or word."""
+    """Return whether a text contains all the literals, none of them as part of a longer number or word."""
     folded = nfkc(text).casefold()
     return all(_stands_in(folded, literal) for literal in literals)
 

@@ -1,4 +1,4 @@
-"""The measure of a text: its sentences and words, whether it is Chinese, about how many tokens it is; and its hour."""
+"""The measures of a turn: its sentences and words, whether it is Chinese, its approximate tokens, and its hour."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class TurnMeasure:
 
     sentences: int
     words: int
-    """Chinese characters, and words of other scripts."""
+    """The number of Chinese characters and of words in other scripts."""
     is_chinese: bool
 
 
@@ -38,7 +38,7 @@ def measure(text: str) -> TurnMeasure:
 
 
 def rough_tokens(text: str) -> int:
-    """Return about how many tokens a text is: one for each Chinese, Japanese or Korean character, or four letters."""
+    """Estimate the tokens of a text: one per Chinese, Japanese or Korean character, one per four other characters."""
     characters = len(_CJK.findall(text))
     return characters + math.ceil((len(text) - characters) / _LETTERS_A_TOKEN)
 

@@ -1,7 +1,7 @@
-"""Names in what is remembered: of people and animals, places, and organisations, read by rules in both languages.
+"""Names of people, animals, places and organisations in a memory, read by rules in both languages.
 
-A name is read where its surroundings say what it is: `sister Nora`, `called Rex`, `works at Casa Lima`,
-`moved to Oslo`, 妹妹叫小雨, 在远洋设计院工作, 住在苏州. What merely begins with a capital is none.
+A name is read only if the words around it tell its kind: `sister Nora`, `called Rex`, `works at Casa Lima`,
+`moved to Oslo`, 妹妹叫小雨, 在远洋设计院工作, 住在苏州. A capital letter alone does not make a name.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ _KIN: Final = (
 )
 _OF_KIN: Final = re.compile(rf"^(?:{_KIN})(?={_HAN}{{2,4}}$|[A-Z])")
 _SHORTEST: Final = 2
-"""Characters of a Chinese place."""
+"""The fewest characters of a Chinese place name."""
 _END: Final = r"(?=[，。；、,.;\s]|$|和|跟|今年|在|很|的)"
 _CHINESE: Final[tuple[tuple[EntityKind, re.Pattern[str]], ...]] = (
     ("person", re.compile(rf"(?:{_KIN})(?:的名字)?(?:叫做?|名叫|是)({_HAN}{{2,4}}?){_END}")),
@@ -104,24 +104,24 @@ _ACTIVITY: Final = (
     "|参加.*|接孩子|办事|玩"
 )
 _DOES: Final = re.compile(rf"(?:{_ACTIVITY})$")
-"""What one does somewhere: the place stands before it."""
+"""An activity that follows the place where it happens."""
 _NO_PLACE: Final = re.compile(
     r"[爬打看吃喝买卖做学参考钓逛听找接送取拿办领拍泡洗剪跑踢玩唱跳练]"
     r"|[零〇一二两三四五六七八九十百千万亿几半多\d]{1,8}(?:块钱?|元|岁|[天年月周点号楼层斤分万亿倍]|公斤|小时|个.{0,6}|以上|左右)?$"
 )
-"""How what begins with a deed or a number is no place: 去打疫苗, 涨到三万."""
+"""A beginning that rules out a place, such as a verb or a number: 去打疫苗, 涨到三万."""
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A name, and what has it."""
+    """A name and the kind of entity that bears it."""
 
     name: str
     kind: EntityKind
 
 
 def names_in(text: str) -> Iterator[Named]:
-    """Return the names that a text says, each as often as it says what it is; the surest first."""
+    """Yield the names in a text, the surest first; a name is repeated for each match of a rule."""
     for kind, pattern in _ENGLISH:
         for match in pattern.finditer(text):
             if (name := _english(match[1])) is not None:
@@ -134,18 +134,18 @@ def names_in(text: str) -> Iterator[Named]:
 
 
 def without_kin(name: str) -> str:
-    """Return a name without the Chinese word for who it is to the user: 男朋友陈浩 is 陈浩."""
+    """Return a name without a leading Chinese word of relationship: 男朋友陈浩 becomes 陈浩."""
     return _OF_KIN.sub("", name)
 
 
 def _place(name: str) -> str | None:
-    """Return where one went without what one did there (香山徒步 is 香山); None where no place is left."""
+    """Return a place without the activity after it (香山徒步 becomes 香山); None if no place is left."""
     bare = _DOES.sub("", name)
     return None if _NO_PLACE.match(bare) or len(bare) < _SHORTEST else bare
 
 
 def _english(name: str) -> str | None:
-    """Return a name without what is none at its ends; None where nothing is left."""
+    """Return a name without the words at its ends that are not names; None if nothing is left."""
     words = name.split()
     while words and words[0] in _NO_NAME:
         words = words[1:]

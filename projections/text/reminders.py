@@ -1,4 +1,4 @@
-"""Requests to be reminded, and questions, told by their words: they say nothing of who makes them."""
+"""The wording of requests to be reminded and of bare questions, which state nothing about the user."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ONLY_ASKS: Final = re.compile(r"[^.!。！\n?？]{1,300}[?？]\W{0,9}")
 
 
 def only_asks(text: str) -> bool:
-    """Return whether a text is one question, and says nothing before it or behind it."""
+    """Return whether a text is a single question and nothing else."""
     return _ONLY_ASKS.fullmatch(text.strip()) is not None
 
 

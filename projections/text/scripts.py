@@ -9,14 +9,14 @@ from typing import Final
 HAN: Final = re.compile(r"[一-鿿]")
 """A Chinese character."""
 _READ: Final = ("LATIN", "CJK", "HANGUL", "CYRILLIC", "ARABIC", "THAI")
-"""The scripts of the encoder's languages, as Unicode begins the names of their letters."""
+"""The scripts of the encoder's languages, as the first words of their letters' Unicode names."""
 _MARKED: Final = frozenset("àáâãäåæçèéêëìíîïñòóôõöøœùúûüÿßąćęłńśźżğış")
-"""The letters besides those of ASCII that its languages in Latin script write, and their neighbours' names."""
+"""The letters outside ASCII that its languages in Latin script use, or that occur in their neighbours' names."""
 _SOME: Final = 2
 
 
 def script_of(text: str) -> str:
-    """Return the script of most letters of a text, as Unicode begins their names."""
+    """Return the script of most letters of a text, as the first word of their Unicode names; "" without letters."""
     counts: dict[str, int] = {}
     for letter in filter(str.isalpha, text[:400]):
         script = unicodedata.name(letter, "?").partition(" ")[0]
@@ -26,15 +26,16 @@ def script_of(text: str) -> str:
 
 
 def is_read(text: str) -> bool:
-    """Return whether the encoder may read a text: it is in the script of one of its languages."""
+    """Return whether a text is in the script of one of the encoder's languages."""
     return script_of(text) in (*_READ, "")
 
 
 def is_in_its_languages(text: str) -> bool:
-    """Return whether a text is, as far as its letters tell, in a language of the encoder's.
+    """Return whether a text is in one of the encoder's languages, as far as its letters tell.
 
-    Of nine that are written in Latin letters it reads none with the marks of Vietnamese, Czech or Hungarian: a text in
-    which two words have such, and one word of five, is in another. A name or two in an English text do not make it so.
+    None of its nine languages in Latin script uses the marks of Vietnamese, Czech or Hungarian. A text is in another
+    language if at least two words, and at least one word in five, have such marks. A name or two in an English text
+    are therefore tolerated.
     """
     words = unicodedata.normalize("NFC", text[:400].casefold()).split()
     others = sum(any(letter not in _MARKED and _is_marked_latin(letter) for letter in word) for word in words)

@@ -1,7 +1,7 @@
-"""What a turn shows and does not say: pasted e-mails, essays, chats, logs, code, quotations, and parts that are played.
+"""The parts of a turn that the user does not state: pasted e-mails, essays, chats, logs, code, quotations, role play.
 
-The words are somebody else's, or meant for somebody else: nothing of them is the user's. Whether a text is pasted is
-told by its form, and by what the user says of it; each cue is a row for both languages.
+Another person wrote these words, or they are meant for another person, so they state nothing about the user. The form
+of a text, and the user's remarks on it, tell whether it is pasted; each cue covers both languages.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ _HANDED_OVER: Final = re.compile(
     rf"|[发转]来的?|网友)[^:：\n]{{0,60}}[:：]\s{{0,3}}\n(?=\s{{0,3}}\S)",
     re.IGNORECASE | re.MULTILINE,
 )
-"""The user hands a text over: what stands behind it is that text."""
+"""The user's introduction of a pasted text, which follows it."""
 _REPORTED: Final = re.compile(
     r"(?:(?<!\bI )(?<!\bi )(?<!\bwe )\b(?:e-?mailed|texted|messaged|wrote|posted|replied)"
     r"(?: (?:to )?(?:me|us|her|him|them|back))?|\b(?:e-?mail|message|text|letter|post) (?:of|from|by) \w[\w.' ]{0,30}"
     r"|(?<!我)(?:发来|发给我|写给我|写来)的?[^：:。\n]{0,8}|(?<!我)回复(?:我|说)?)\s?[:：][ \t]*(?=[^\s\"“「])[^\n]+",
     re.IGNORECASE,
 )
-"""What somebody else wrote, up to the end of the line: the words behind the colon are theirs."""
+"""The words of another person: those after the colon, up to the end of the line."""
 _ASKED: Final = (
     rf"(?:\b{_ORDER}\b|\b(?:add|finish|what do you think|thoughts|help|can you|could you|look at|please)\b|[?？]"
     rf"|{_ZH_ORDER}|续|帮|[吗呢不]\W{{0,3}}$|怎么|行不|哪|几分|如何|转发|意见|建议)"
@@ -63,7 +63,7 @@ _ASKED_OF: Final = re.compile(
     rf"|(?:这[段篇首份]|下面|以下|转发)[^\n]{{0,8}}{_ZH_THING}|这[段篇首](?!时间|路|经历)))",
     re.IGNORECASE,
 )
-"""A first line, or a last one, that asks something of the text beside it, and not to write one."""
+"""A first or last line that asks something about the text next to it, and does not ask for a new one."""
 _OF_ANOTHER: Final = re.compile(
     r"(?<!\bmy )\b(?:cv|vitae|resume|résumé|bewerbung|lebenslauf|form|profile|application"
     r"|(?:applicant|candidate|patient)s?|this (?:kid|child|boy|girl|guy|man|woman|person|pupil|client|customer))\b"
@@ -71,7 +71,7 @@ _OF_ANOTHER: Final = re.compile(
     rf"|^(?=.*(?:{_ASKED}|\b(?:what|should|how|which|tell me)\b)).*(?:\b(?:he|she|him|her)\b|[他她])",
     re.IGNORECASE,
 )
-"""What a line says beside a form that somebody else filled in."""
+"""A remark on a form that another person filled in."""
 _FIRST_PERSON: Final = re.compile(r"\b(?:i|i'm|my|me|we)\b|我", re.IGNORECASE)
 _QUOTATION: Final = re.compile(
     r"(?P<lead>^[^:：\n\"“「『«]{0,120}[:：]\s{0,3})?(?P<said>(?<![A-Za-z0-9])[\"“„](?=\S)[^\"“”„]+[\"”“](?![A-Za-z0-9])"
@@ -119,7 +119,7 @@ _ONE_LABELLED: Final = re.compile(
     r"^\W{0,3}(?!(?i:note|ps|fyi|update|edit|reminder|question|answer|fact|btw|correction|name|注|备注|问题|更正)\b)"
     r"(?:[A-Z][a-z]{1,15}|[一-鿿]{2,4})\s?[:：]\s*(?:I\b|I'|[Mm]y\b|[Hh]i\b|[Hh]ey\b|我)"
 )
-"""One line of a talk: somebody's name, and what they say of themselves."""
+"""One line of a conversation: a name, and what that person says about themselves."""
 _LOGGED: Final = re.compile(
     r"^\W{0,2}(?:(?:INFO|WARN(?:ING)?|ERROR|DEBUG|FATAL|TRACE)\b|SELECT\b|INSERT INTO\b"
     r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)"
@@ -146,13 +146,13 @@ _FOUND: Final = re.compile(
     rf"|(?:[看刷翻读]到|收到|[发写贴]来)了?[^。！？]{{0,10}}{_ZH_THING}",
     re.IGNORECASE,
 )
-"""A line that says that the paragraph below it was found somewhere, or is an example."""
+"""A line that introduces the paragraph below it as found elsewhere, or as an example."""
 FEW: Final = 2
 MOST_LINES: Final = 2_000
 
 
 def said_of(text: str) -> str:
-    """Return what a turn says, without what it shows: the same text where it shows nothing."""
+    """Return the user's own statements in a turn, without the parts it shows; the same text if it shows nothing."""
     said = _CODE.sub("\n", text)
     if _PLAYED.search(said):
         return ""
@@ -174,7 +174,7 @@ def said_of(text: str) -> str:
 
 
 def _without_found(said: str) -> str:
-    """Return a text without the paragraph below a line that says that it was found somewhere."""
+    """Return a text without the paragraph that its first line introduces as found elsewhere."""
     first, _, below = said.partition("\n")
     if not below.strip() or not _FOUND.search(first.strip()):
         return said
@@ -183,7 +183,7 @@ def _without_found(said: str) -> str:
 
 
 def _without_quoted(found: re.Match[str]) -> str:
-    """Return a quotation of one sentence as it is, and of a longer one no more than its marks."""
+    """Return a quotation of one sentence unchanged, and only the quotation marks of a longer one."""
     quoted = found["said"] or found.group()
     if not _SEVERAL.search(quoted[1:-1]):
         return found.group()
@@ -191,7 +191,7 @@ def _without_quoted(found: re.Match[str]) -> str:
 
 
 def _shown_lines(lines: Sequence[str]) -> set[int]:
-    """Return the numbers of the lines that stand in a chat, a log, an e-mail, a CV or a quotation."""
+    """Return the numbers of the lines that belong to a chat, a log, an e-mail, a CV or a quotation."""
     if len(lines) == 1:
         is_shown = _is_quoted(lines[0]) or any(form.match(lines[0]) for form in (_ONE_LABELLED, _EXPORTED, _LOGGED))
         return {0} if is_shown else set()
@@ -219,9 +219,9 @@ def _shown_lines(lines: Sequence[str]) -> set[int]:
 
 
 def _end_of_talk(lines: Sequence[str], last: int) -> int:
-    """Return the number of the line with which the user goes on behind the last message of a talk, or of a log.
+    """Return the number of the line with which the user resumes after a conversation or a log.
 
-    That is what stands behind a blank line, or a last line that asks something.
+    That is the first blank line after the last message, or the last line if it asks something.
     """
     blank = next((number for number in range(last + 1, len(lines)) if not lines[number].strip()), len(lines))
     asks_below = last + 1 < len(lines) == blank and re.search(_ASKED, lines[-1], re.IGNORECASE)
@@ -229,7 +229,10 @@ def _end_of_talk(lines: Sequence[str], last: int) -> int:
 
 
 def _form_of_another(lines: Sequence[str]) -> set[int]:
-    """Return the numbers of the lines of a form, where a line beside it speaks of it, or of whom it is about."""
+    """Return the numbers of the lines of a form, and of the lines around it that speak of it or of its subject.
+
+    Returns an empty set if no line speaks of it: the form may be the user's own.
+    """
     found = [number for number, line in enumerate(lines) if _LABELLED.match(line)]
     if len(found) < FEW:
         return set()
@@ -241,7 +244,7 @@ def _form_of_another(lines: Sequence[str]) -> set[int]:
 
 
 def _labelled(lines: Sequence[str]) -> list[int]:
-    """Return the lines that a speaker's name stands before, of a talk of at least two lines; fields are none."""
+    """Return the numbers of the lines that begin with a speaker's name; empty if they are fields of a form."""
     found = [(number, match["who"].strip()) for number, line in enumerate(lines) if (match := _LABELLED.match(line))]
     names = [who for _, who in found]
     if any(_FIELD.fullmatch(who) for who in names):

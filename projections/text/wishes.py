@@ -1,7 +1,7 @@
 """Wishes about memory in the user's own words: not to keep something, to forget something, to remember something.
 
-They are told by their words before any model is asked. A cue counts where an order can stand, at the beginning of a
-clause: "I never save money", 我总是忘记带钥匙 and "don't forget Lena's birthday" ask for nothing to be left out.
+Rules recognise them before a model sees the text. A cue counts only at the beginning of a clause, where an order can
+occur: "I never save money", 我总是忘记带钥匙 and "don't forget Lena's birthday" do not ask to leave anything out.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 ASKED_TO_FORGET: Final = "asked_to_forget"
-"""The event type of a candidate that says what to forget."""
+"""The event type of a candidate whose content describes what to forget."""
 ASKED_TO_WITHDRAW: Final = "asked_to_withdraw"
-"""The event type of a candidate whose content is the id of the turn of which nothing is to be kept."""
+"""The event type of a candidate whose content is the id of the turn to withdraw."""
 
 _NOT: Final = (
     r"(?:do not|don'?t|never|no need to|you (?:don'?t|do not) (?:need|have) to|i'?d rather you (?:didn'?t|did not))"
@@ -80,7 +80,7 @@ _MAY_NOT_KEEP: Final = re.compile(
     r"|delete|erase|unsave|pretend|act like|imagine|private|confidential|[别不无勿甭没间知传录密删忘私悄偷]",
     re.IGNORECASE,
 )
-"""Each request not to keep something has one of these: a sentence with none is looked at no further."""
+"""Every request not to keep something contains one of these; a sentence without them is not examined further."""
 _FILLER: Final = re.compile(
     r"\b(?:please|pls|ok|okay|this|that|it|any|of|anywhere|anything|though|just|so|by the way|btw|and|but|or|in|into|to"
     r"|your|wait|next|bit|sentences?|words|hold on|hang on|that's|ah|um|uh|no|yeah"
@@ -103,17 +103,17 @@ _ASIDE: Final = re.compile(
     r"|[他她它这那]|因为|不然|否则|免得|省得|怕|万一|要是|传出去|还没|太|丢|不想|不好|挺|很|有点).*",
     re.IGNORECASE,
 )
-"""What only goes with a request: to tell nobody, why, and a clause about what was said before it."""
+"""Words that only accompany a request: not to tell anyone, a reason, a remark on the preceding statement."""
 _FORWARD: Final = re.compile(r"[:：]|\b(?:next|following)\b|下面|接下来|以下|下[一个句]", re.IGNORECASE)
 _NUMBER: Final = re.compile(
     r"(?:[Mm]y|[Oo]ur|我的?)[^,，:：\d]{1,40}?(?:is|[:：是])\s?[\d., k万-]{2,20}[a-z元块]{0,8}\W{0,9}"
 )
-"""A sentence that tells one number: a request behind it is about the number alone."""
+"""A sentence that states one number; a request after it is about that number alone."""
 _ELSEWHERE: Final = re.compile(
     r"\W{0,9}(?:(?:ok|so|but|and|oh)[, ]{1,2})?(?:(?:any(?:ways?|how)|by the way|btw)\b|对了|另外|顺便|话说)",
     re.IGNORECASE,
 )
-"""How a sentence begins that is about something else."""
+"""The beginning of a sentence that changes the subject."""
 _REMEMBER: Final = tuple(
     re.compile(pattern, re.IGNORECASE | re.DOTALL)
     for pattern in (
@@ -173,16 +173,16 @@ _AHEAD: Final = re.compile(
     r"|接下来|下面|下一[句条段]|等[会下]|待会|马上要|[我]?要说的",
     re.IGNORECASE,
 )
-"""What a request not to keep says of what is still to be said."""
+"""Words by which a request not to keep something refers to the text after it."""
 _POINTS_BACK: Final = re.compile(
     r"\bi (?:just |ever )?(?:said|told you|mentioned|wrote) that\b|\bwhat i (?:just )?(?:said|told you|mentioned)\b"
     r"|\b(?:last|previous) (?:bit|part|message|sentence|one|thing)\b|刚[才刚](?:那|说|的|这)|上[面一](?:那|这|句|条)"
     r"|前面(?:那|说|的)|那[句条]",
     re.IGNORECASE,
 )
-"""A request that names what was said before it: what stands behind is kept."""
+"""Words by which a request refers to the text before it; the text after it is kept."""
 _NAMES: Final = re.compile(r"\bwhat i (?:just )?(?:said|told you|mentioned) about \w", re.IGNORECASE)
-"""A request that names one thing: the sentences around it are kept."""
+"""Words by which a request names one thing; the sentences around it are kept."""
 _SENTENCE: Final = re.compile(
     r"(?:[(（\[【][^()（）\[\]【】\n]{1,80}[)）\]】]|[^。！？!?\n.])+(?:\.(?=\S)[^。！？!?\n.]*)*[。！？!?\n.]*\s*"
 )
@@ -191,24 +191,24 @@ _ASKS: Final = re.compile(r"[?？]\W{0,9}$")
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What a user's text asks of the memory."""
+    """The wishes about memory in a user's text."""
 
     kept: str
-    """The text without what is not to be kept: "" where that is all of it."""
+    """The text without the parts that the user does not want kept; "" if nothing is left."""
     to_remember: tuple[str, ...] = ()
-    """What it asks to remember, word for word."""
+    """The statements to remember, word for word."""
     to_forget: tuple[str, ...] = ()
-    """What it says of the memories that it asks to forget."""
+    """The descriptions of the memories to forget."""
     is_withdrawal: bool = False
-    """It asks only not to keep what was said before it."""
+    """Whether the text only asks not to keep the preceding turn."""
     is_ahead: bool = False
-    """It asks only not to keep what is said next."""
+    """Whether the text only asks not to keep the next turn."""
     told: str = ""
-    """What is kept, without the sentences that ask to forget."""
+    """The kept text without the sentences that ask to forget something."""
 
 
 def wishes_of(text: str) -> Wishes:
-    """Return what a user's text asks of the memory."""
+    """Return the wishes about memory in a user's text."""
     plain = text.replace("’", "'")
     sentences = [(m.start(), m.end()) for m in _SENTENCE.finditer(plain)]
     said = [plain[begin:end].strip(" \t") for begin, end in sentences]
@@ -227,7 +227,7 @@ def wishes_of(text: str) -> Wishes:
 
 
 def _wishes(text: str, sentences: Sequence[tuple[int, int]], said: Sequence[str], kept: Sequence[int]) -> Wishes:
-    """Return what the kept sentences of a text ask for; all of them leave the text as it is."""
+    """Return the wishes in the kept sentences of a text; the text is unchanged if all of them are kept."""
     to_forget = {at: what for at in kept if (what := _what(_FORGET, said[at]))}
 
     def words(places: Sequence[int]) -> str:
@@ -242,10 +242,10 @@ def _wishes(text: str, sentences: Sequence[tuple[int, int]], said: Sequence[str]
 
 
 def kept_of(turns: Sequence[tuple[bool, str]]) -> list[str]:
-    """Return what is kept of a session's turns in a row, each the user's or not: "" where nothing is.
+    """Return the kept text of each of a session's consecutive turns; "" where nothing is kept.
 
-    A turn that asks only not to keep takes the user's turn before it away, or the next one where it says so; an answer
-    to what is not kept goes with it.
+    Each turn is a pair of "is by the user" and text. A turn that only asks not to keep something removes the user's
+    previous turn, or the next one if it says so. The answer to a removed turn is removed too.
     """
     wishes = [wishes_of(text) if by_user else Wishes(text) for by_user, text in turns]
     kept = [wish.kept for wish in wishes]
@@ -263,11 +263,11 @@ def kept_of(turns: Sequence[tuple[bool, str]]) -> list[str]:
 
 
 _SAYS_SOMETHING: Final = 9
-"""Bytes of the letters before a request that are likely to be what it is about: three of Chinese."""
+"""The fewest bytes before a request in its sentence that are likely to be its subject: three Chinese characters."""
 
 
 def _request(sentence: str) -> tuple[str, str] | None:
-    """Return the words of its own before and behind a request not to keep something, where a sentence has one."""
+    """Return the sentence's own words before and after a request not to keep something; None without a request."""
     if not _MAY_NOT_KEEP.search(sentence):
         return None
     found = [match.span() for pattern in _NOT_KEEP for match in pattern.finditer(sentence)]
@@ -281,7 +281,7 @@ def _request(sentence: str) -> tuple[str, str] | None:
 
 
 def _covered(place: int, request: tuple[str, str], said: Sequence[str], own: Sequence[str]) -> range:
-    """Return the places of the sentences that the request of one covers: when in doubt, of all around it."""
+    """Return the indexes of the sentences that a request covers; in doubt, all of those around it."""
     is_forward = _FORWARD.search(said[place]) is not None
     is_number = not is_forward and place > 0 and not any(request) and _NUMBER.fullmatch(said[place - 1]) is not None
     if _NAMES.search(said[place]):
@@ -299,7 +299,7 @@ def _covered(place: int, request: tuple[str, str], said: Sequence[str], own: Seq
 
 
 def _own(text: str) -> str:
-    """Return the letters of what a text says, "" where that is nothing but a request and what goes with one."""
+    """Return the letters of a text's own statement; "" if it is only a request and the words that accompany one."""
     return _FILLER.sub("", _ASIDE.sub("", text))
 
 

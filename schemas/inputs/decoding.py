@@ -1,4 +1,4 @@
-"""Reads records of the input topics, from any producer: single-object Avro, JSON, or registry Avro with its schema."""
+"""The decoding of records in input topics, from any producer: single-object Avro, JSON, or registry Avro."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ if TYPE_CHECKING:
     from schemas.messages.observations import Observation
 
 MAX_AVRO_TEXT_BYTES: Final = 3 * MAX_CONTENT_BYTES
-"""A screenshot's title, summary and text together."""
+"""The most bytes of an observation's text: a screenshot's title, summary and text together."""
 SchemaId: TypeAlias = "int | str"
-"""How a record names its writer's schema: by the registry's number, or by a GUID as text."""
+"""The id of the writer's schema in a record: the registry's number, or a GUID as text."""
 SCHEMA_HEADER: Final = "__value_schema_id"
-"""The header in which newer producers of registry Avro name the writer's schema, as others do before the body."""
+"""The header in which newer producers of registry Avro name the writer's schema; others do so before the body."""
 _NAMES: Final = {0: ("the schema's id in 4 bytes", 5), 1: ("the schema's GUID in 16 bytes", 17)}
-"""By its first byte what names a schema, and the bytes of both."""
+"""The kind of schema id by its first byte, and the length of both."""
 _EARLIEST: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LATEST: Final = datetime(YEARS[-1], 1, 1, tzinfo=UTC)
-"""Log times outside of these come from records without one, or in another unit than milliseconds."""
+"""Log times outside this range come from records without a log time, or with one in another unit than milliseconds."""
 KEYS_KEPT: Final = 4096
-"""For recent users: a key is read once for many records."""
+"""The number of cached keys: the key of a recent user is parsed once for many records."""
 MAX_AHEAD: Final = timedelta(minutes=5)
 """The most by which an observation's effective time may lie after its log time."""
 
@@ -53,7 +53,7 @@ MAX_AHEAD: Final = timedelta(minutes=5)
 class InRegistryAvro(codec.Undecodable):
     """The record is in registry Avro, which cannot be decoded from the log alone: folds skip it.
 
-    observe appends it again in an encoding that they read (`streams/agents/reencode.py`).
+    observe appends it again in an encoding that folds can read (`streams/agents/reencode.py`).
     """
 
     def __init__(self, schema_id: SchemaId) -> None:
@@ -86,7 +86,7 @@ def observation_of_record(record: Record) -> Observation:
 
 
 def observation_of_registry(record: Record, writer: object) -> Observation:
-    """Return the observation in a record in registry Avro, whose schema, parsed, is `writer`.
+    """Return the observation in a record in registry Avro; `writer` is its parsed schema.
 
     Raises Undecodable, InvalidEvent or ForeignKey.
     """
@@ -97,7 +97,7 @@ def observation_of_registry(record: Record, writer: object) -> Observation:
 
 
 def _registry_avro(record: Record) -> tuple[SchemaId, bytes] | None:
-    """Return the name of the writer's schema and the body; None for what is no registry Avro. Raises Undecodable."""
+    """Return the id of the writer's schema and the body; None if it is not registry Avro. Raises Undecodable."""
     header = next((value for name, value in record.headers if name == SCHEMA_HEADER), None)
     if header is not None and record.value[: len(codec.MARKER)] != codec.MARKER:
         named, body = header, record.value
@@ -127,7 +127,7 @@ def _key_owner(record: Record) -> Owner | None:
 
 @lru_cache(maxsize=KEYS_KEPT)
 def _upstream_owner(key: bytes) -> Owner:
-    """Return whom a key names. Raises InvalidOwner, also for the reserved owners, who say nothing."""
+    """Return the owner that a key names. Raises InvalidOwner, also for reserved owners, who publish nothing."""
     owner = Owner.of_key(key)
     check_tenant(owner.tenant)
     known_user_id(owner.user_id)
@@ -142,7 +142,7 @@ def _of_its_key(message: Observation, key_owner: Owner | None) -> Observation:
 
 
 def claimed(record: Record) -> tuple[Owner, str] | None:
-    """Return whose event an unusable record claims to be, and its id, as far as that can be read."""
+    """Return the claimed owner and event id of an unusable record; None if they cannot be read."""
     try:
         key_owner = Owner.of_key(record.key) if record.key is not None else None
         if record.value[:1] == codec.MARKER[:1]:
@@ -158,7 +158,7 @@ def claimed(record: Record) -> tuple[Owner, str] | None:
 
 
 def speaker(record: Record) -> Owner | None:
-    """Return whose words an unusable record holds, as far as that can be read: by the body rather than the key."""
+    """Return the owner of the words in an unusable record, from its body if readable, else from its key."""
     try:
         key_owner = _upstream_owner(record.key) if record.key is not None else None
     except InvalidOwner:
@@ -224,12 +224,12 @@ def digest_of(message: Observation) -> bytes:
     if message.body_digest is not None:
         return message.body_digest
     fields = asdict(replace(message, body_digest=None)) | {"type": type(message).__name__}
-    del fields["envelope"]["by"]  # sent again with another key, it is the same
+    del fields["envelope"]["by"]  # a repeat with another API key is the same event
     if isinstance(message, ScreenshotAnalysed) and message.image is not None:
         fields["image"] = blake2b(message.image, digest_size=16).hexdigest()
     return body_digest(fields)
 
 
 def effective_time(message: Observation, recorded_at: datetime) -> datetime:
-    """Return when an observation was true: its `occurred_at`, at most 5 minutes after its log time."""
+    """Return the effective time of an observation: its `occurred_at`, but at most MAX_AHEAD after its log time."""
     return min(message.envelope.occurred_at.astimezone(UTC), recorded_at + MAX_AHEAD)

@@ -1,4 +1,4 @@
-"""Faults that pydantic found, in our words: a sentence that goes on after the name of the field."""
+"""The wording of faults that pydantic finds: a sentence that continues the name of the field."""
 
 from __future__ import annotations
 
@@ -37,37 +37,37 @@ _WORDS: Final = {
     "string_too_long": "must have at most {max_length} characters",
     "too_long": "must have at most {max_length} items",
 }
-"""pydantic's error types; what is not here keeps pydantic's own message."""
+"""Our messages by pydantic's error types; other types keep pydantic's own message."""
 
 
 _OF_PYDANTIC: Final = re.compile(r"function-\w+\[.*\]|\(\w+\)", re.DOTALL)
-"""Places in pydantic's paths that are in no JSON: its own functions, and our tags of unions."""
+"""Places in pydantic's paths that do not occur in JSON: its own functions, and our tags of unions."""
 _OF_KEY: Final = "[key]"
-"""What pydantic says in place of a name that is wrong itself."""
+"""pydantic's place of a fault in the name itself."""
 
 MAX_NAME_CHARACTERS: Final = 256
-"""The characters of an unknown name that an error repeats."""
+"""The most characters of an unknown name that an error repeats."""
 MAX_FOUND: Final = 1_000
-"""Faults of one value beyond which they are counted only: describing one takes longer than finding it."""
+"""The most faults of one value that are described; more are only counted, because a description takes longer."""
 
 
 def found(error: ValidationError) -> list[ErrorDetails] | None:
-    """Return what pydantic found, without the input; None where there are too many faults to report."""
+    """Return the faults that pydantic found, without the input; None if there are too many to report."""
     if error.error_count() > MAX_FOUND:
         return None
     return error.errors(include_url=False, include_input=False)
 
 
 def path_of(places: Iterable[int | str]) -> str:
-    """Return a JSON path from the root; names are cut, and what is pydantic's own is left out."""
+    """Return a JSON path from the root; long names are cut, and pydantic's own places are left out."""
     shown = (p for p in places if isinstance(p, int) or (p != _OF_KEY and not _OF_PYDANTIC.fullmatch(p)))
     return "$" + "".join(f"[{p}]" if isinstance(p, int) else f".{p[:MAX_NAME_CHARACTERS]}" for p in shown)
 
 
 def plain(error: Mapping[str, Any]) -> str:
-    """Return what is wrong; `error` is one of pydantic's ErrorDetails."""
+    """Return the message of a fault; `error` is one of pydantic's ErrorDetails."""
     said, kind = error.get("ctx") or {}, error["type"]
-    if kind == "too_long" and said.get("field_type") == "Value":  # a text that a function of ours reads first
+    if kind == "too_long" and said.get("field_type") == "Value":  # a text that one of our functions reads first
         kind = "string_too_long"
     words = _WORDS.get(kind)
     text = str(error["msg"]).removeprefix("Value error, ") if words is None else words.format_map(said)

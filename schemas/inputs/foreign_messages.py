@@ -1,6 +1,6 @@
-"""Messages as clients of other libraries have them: content in parts or missing, and other words for a role.
+"""Messages in the formats of other libraries: content in parts or missing, and other words for a role.
 
-What is stored is strict; this is for the edges, where callers hand over the history that they have.
+Stored messages are strict. This module is for the edges, where callers pass on their existing history.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ _OF_OTHERS: Final = frozenset(
         *("usage_metadata", "invalid_tool_calls", "example", "cache_control", "phase"),
     }
 )
-"""Members of messages that say nothing here."""
+"""Members of messages that are ignored here."""
 _DEEPEST: Final = 4
 
 
 def role_of(word: str) -> str:
-    """Return the role that a word means, in any case; a word that is not known as it is."""
+    """Return the role that a word means, ignoring case; an unknown word is unchanged."""
     return _KNOWN.get(word.strip().lower(), word)
 
 
 def text_of(content: object, depth: int = _DEEPEST) -> str | None:
-    """Return the text of a content: as it is, or of its parts, a line each; None where it holds no text."""
+    """Return the text of a content, with one line for each part; None if it holds no text."""
     if isinstance(content, str):
         return content
     if isinstance(content, list | tuple) and depth:
@@ -44,16 +44,16 @@ def text_of(content: object, depth: int = _DEEPEST) -> str | None:
 
 
 def _is_foreign(content: object) -> bool:
-    """Return whether a content without text is one that other libraries have: none, a part, or parts."""
+    """Return whether a content without text is valid in other libraries: None, a part, or a list of parts."""
     if isinstance(content, list | tuple):
         return all(isinstance(part, str | Mapping) for part in content)
     return content is None or (isinstance(content, Mapping) and isinstance(content.get("type"), str))
 
 
 def message_of(given: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return a message with a role and a text, and what else it says; None where it has no text.
+    """Return a message with a role, a text and its other members; None if it has no text.
 
-    What is not understood is left as it is, for whoever checks it.
+    Members that are not understood are left unchanged, to be checked later.
     """
     role = next((given[name] for name in ("role", "type", "from") if isinstance(given.get(name), str)), None)
     content = next((given[name] for name in ("content", "parts", "value") if given.get(name) is not None), None)

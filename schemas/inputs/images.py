@@ -1,4 +1,4 @@
-"""Pictures that a screenshot carries instead of text: their limits, and whether they can be looked at."""
+"""Images that a screenshot carries instead of text: their limits, and whether a model can see them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MAX_IMAGE_BYTES: Final = 700 * 1024
-"""As base64 in JSON it still fits into a record of 1 MiB."""
+"""The largest image: as base64 in JSON it still fits into a record of 1 MiB."""
 MAX_URL_CHARACTERS: Final = 2048
 _WEBP: Final = (b"RIFF", b"WEBP")
 _MAGIC: Final = (
@@ -22,14 +22,14 @@ _MAGIC: Final = (
 
 
 def media_type(image: bytes) -> str | None:
-    """Return what an image is by its first bytes: PNG, JPEG, GIF or WebP; None for anything else."""
+    """Return the media type of an image by its first bytes: PNG, JPEG, GIF or WebP; None for anything else."""
     if image[:4] == _WEBP[0] and image[8:12] == _WEBP[1]:
         return "image/webp"
     return next((name for magic, name in _MAGIC if image.startswith(magic)), None)
 
 
 def image_faults(text: str, image: bytes | None, image_url: str | None) -> Iterator[tuple[str, str]]:
-    """Yield what is wrong with a screenshot's image, as JSON path and message; nothing for one without."""
+    """Yield the faults of a screenshot's image, as JSON path and message; nothing if it has no image."""
     given = [name for name, value in (("image", image), ("image_url", image_url)) if value is not None]
     if given and text.strip():
         yield (f"$.{given[0]}", "stands instead of text: give one of them")
@@ -45,14 +45,14 @@ def image_faults(text: str, image: bytes | None, image_url: str | None) -> Itera
 
 @dataclass(frozen=True, slots=True)
 class VisionPolicy:
-    """Whether the model sees images, and from which hosts it may be given them."""
+    """The settings for images: whether the model sees them, and from which hosts."""
 
     sees: bool = False
     hosts: frozenset[str] = frozenset()
-    """In lower case; a URL is passed on to the model; mnemolog never fetches it."""
+    """The allowed hosts, in lower case. A URL is passed on to the model; mnemolog never fetches it."""
 
     def refusal(self, image: bytes | str) -> str | None:
-        """Return why an image (its bytes, or its URL) cannot be looked at; None when it can."""
+        """Return the reason why the model cannot see an image (its bytes, or its URL); None if it can."""
         if not self.sees:
             return "no model here sees images: set MNEMOLOG_LLM_VISION=true for one that does, or send the text on it"
         if isinstance(image, str) and _host(image) not in self.hosts:
@@ -61,7 +61,7 @@ class VisionPolicy:
 
 
 def _host(url: str) -> str | None:
-    """Return an https URL's host (with its port unless it is 443) in lower case; None where it is no such URL."""
+    """Return an https URL's host (with its port unless it is 443) in lower case; None for other values."""
     try:
         parts = urlsplit(url)
         port = parts.port

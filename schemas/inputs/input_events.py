@@ -1,4 +1,4 @@
-"""Input events as JSON: checked strictly, and turned into observations."""
+"""Input events in JSON, which are checked strictly and turned into observations."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ Id = Annotated[str, Field(min_length=1, max_length=MAX_ID_CHARACTERS)]
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong, and where: `path` is a JSON path from the event's root."""
+    """A fault of an event, and its place: `path` is a JSON path from the event's root."""
 
     path: str
     message: str
@@ -106,13 +106,13 @@ class _Event(StrictObject):
 
 
 class _OfApp(_Event):
-    """An event with metadata, in which its application is kept."""
+    """An event with metadata, in which its application id is stored."""
 
     app_id: Annotated[Id, AfterValidator(check_id)] | None = None
     metadata: _Metadata = {}
 
     def kept_metadata(self, timezone: str | None) -> str:
-        """Return the metadata with what was given beside them; `timezone` counts where they name none."""
+        """Return the metadata with the app id and the time zone; `timezone` applies if the metadata name none."""
         metadata = self.metadata if self.app_id is None else self.metadata | {APP_ID: self.app_id}
         if timezone is not None and TIMEZONE not in metadata:
             metadata = metadata | {TIMEZONE: timezone}
@@ -136,7 +136,7 @@ class _End(_Event):
 
 
 _DATA_URL: Final = re.compile(r"\Adata:image/[\w.+-]+;base64,")
-"""How a browser writes a picture: the base64 follows."""
+"""The beginning of a browser's data URL, which the base64 follows."""
 
 
 def _bytes(value: object) -> object:
@@ -173,7 +173,7 @@ _ADAPTER: Final[TypeAdapter[_Turn | _End | _Screenshot | _Article]] = TypeAdapte
 
 
 def body_digest(fields: dict[str, Any]) -> bytes:
-    """Return 16 bytes that are equal for equal fields; what is null counts as not given."""
+    """Return 16 bytes that are equal for equal fields; null counts as missing."""
     given = {k: v for k, v in fields.items() if v is not None}
     return blake2b(orjson.dumps(given, option=orjson.OPT_SORT_KEYS), digest_size=16).digest()
 
@@ -183,10 +183,9 @@ def parse_event(
 ) -> Observation:
     """Check one input event and return it as an observation.
 
-    `event_id` is used where the event has none, `accepted_at` where it has no `occurred_at`. The offset of
-    `occurred_at`, which an instant does not hold, is kept as the `timezone` of the metadata where these name none;
-    where there is no offset either, `timezone` is, which None says is not known. UTC is not written where it is UTC.
-    Raises InvalidEvent.
+    `event_id` is used if the event has none, `accepted_at` if it has no `occurred_at`. The `timezone` of the metadata,
+    if missing, is set to the offset of `occurred_at`, which an instant does not hold, or else to `timezone`; None means
+    that the zone is unknown. UTC is not written if it is the default. Raises InvalidEvent.
     """
     if not isinstance(raw, dict):
         raise InvalidEvent([Fault("$", "an event must be a JSON object")])
@@ -217,7 +216,7 @@ def parse_event(
 
 
 def _zone_kept(occurred_at: object, timezone: str | None) -> str | None:
-    """Return by which clock an event is to be read, None where that need not be written."""
+    """Return the time zone to store with an event; None if none need be stored."""
     offset = offset_given(occurred_at)
     if timezone == UTC_NAME:
         return None if offset == ZERO else offset
@@ -227,11 +226,11 @@ def _zone_kept(occurred_at: object, timezone: str | None) -> str | None:
 def new_event(
     raw: object, *, tenant: str, accepted_at: datetime, event_id: str, timezone: str = UTC_NAME
 ) -> Observation:
-    """Check one input event that is to be appended: also against limits that came later than the first events.
+    """Check a new input event before it is appended, also against limits that were added later.
 
-    Its texts have no rows of marks, its names and metadata an end, its ids no control characters and no steps in a
-    path. The log may hold such events from before these limits, so readers must not refuse them. `timezone` as for
-    parse_event. Raises InvalidEvent.
+    Its texts must not have rows of marks, its names and metadata are limited in length, and its ids must not contain
+    control characters or steps in a path. The log may hold events from before these limits, so readers must not refuse
+    them. `timezone` is as for parse_event. Raises InvalidEvent.
     """
     message = parse_event(raw, tenant=tenant, accepted_at=accepted_at, event_id=event_id, timezone=timezone)
     if faults := [*_mark_faults(message), *_length_faults(message), *_id_faults(message)]:
@@ -250,7 +249,7 @@ def _mark_faults(message: Observation) -> Iterator[Fault]:
 
 
 def _length_faults(message: Observation) -> Iterator[Fault]:
-    """Say which texts beside the content have no end: an agent's context holds all of them."""
+    """Yield the faults of overlong texts other than the content: an agent's context holds all of them."""
     names = {name: getattr(message, name, None) for name in ("name", "app", "title")}
     if isinstance(message, TurnRecorded) and message.context is not None:
         names |= {f"context.{name}": getattr(message.context, name) for name in ("mood", "scene", "gift")}
@@ -329,7 +328,7 @@ _TYPES = {"TurnRecorded", "SessionEnded", "ScreenshotAnalysed", "ArticleInferred
 
 
 def faults_of(error: ValidationError, describe: Callable[[Any], Fault]) -> list[Fault]:
-    """Return what is wrong, each fault as `describe` says it; very many are one."""
+    """Return the faults of a validation error, each by `describe`; very many are reported as one."""
     each = found(error)
     if each is None:
         return [Fault("$", f"has {error.error_count()} faults: look at what is sent")]
@@ -337,7 +336,7 @@ def faults_of(error: ValidationError, describe: Callable[[Any], Fault]) -> list[
 
 
 def fault_of(error: Any, unknown: str, types: Collection[str] = ()) -> Fault:  # noqa: ANN401 - pydantic's ErrorDetails
-    """Return what is wrong; `unknown` goes on after "is not a field of", and `types` in a place are no fields."""
+    """Return a fault; `unknown` continues "is not a field of", and `types` are parts of places that are not fields."""
     places = [p for p in error["loc"] if p not in types]
     path = path_of(places)
     if error["type"] == "extra_forbidden":

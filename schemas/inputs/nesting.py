@@ -1,4 +1,4 @@
-"""The depth to which metadata may nest: answers nest it deeper still, and JSON is written to a bounded depth only."""
+"""The depth to which metadata may nest: answers nest it further, and the JSON writer has a limited depth."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ MAX_DEPTH: Final = 32
 
 
 def check_depth(value: Any) -> None:  # noqa: ANN401 - whatever JSON holds
-    """Raise ValueError where objects and lists are nested deeper than MAX_DEPTH; the outermost one counts as one."""
+    """Raise ValueError if objects and lists are nested deeper than MAX_DEPTH; the outermost one counts as one."""
     level, depth = [value], 0
     while level := [part for part in level if isinstance(part, dict | list)]:
         depth += 1

@@ -1,4 +1,4 @@
-"""Pieces: the stretches of at most 6,000 characters into which observations are cut for extraction."""
+"""Pieces: the parts of at most 6,000 characters into which observations are divided for extraction."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from schemas.messages.observations import Observation
 
 MAX_PIECE_CHARACTERS: Final = 6_000
-"""Evatar's limit on a model's input; a longer text goes on in the next piece."""
+"""Evatar's limit on a model's input; a longer text continues in the next piece."""
 _SENTENCE_END: Final = re.compile(r"[。！？!?\n]|[.;；](?=\s)")
 _SPACE: Final = re.compile(r"\s|[，、,]")
 EXTRACTED_ROLES: Final = ("user", "assistant")
 
 
 def text_of(message: Observation) -> str:
-    """Return what an observation says, as the extractor reads it."""
+    """Return the text of an observation, as the extractor reads it."""
     match message:
         case TurnRecorded():
             return message.content
@@ -32,7 +32,7 @@ def text_of(message: Observation) -> str:
 
 
 def image_of(message: Observation) -> bytes | str | None:
-    """Return the picture that a screenshot carries instead of text: its bytes, or its URL."""
+    """Return the image that a screenshot carries instead of text: its bytes, or its URL."""
     if not isinstance(message, ScreenshotAnalysed):
         return None
     return message.image if message.image is not None else message.image_url
@@ -41,7 +41,7 @@ def image_of(message: Observation) -> bytes | str | None:
 def is_extractable(message: Observation) -> bool:
     """Return whether anything is extracted: from user and assistant turns, relevant screenshots, and articles.
 
-    A turn to be remembered verbatim (`infer` false) is remembered if the user said it.
+    A turn to be remembered verbatim (`infer` is False) is remembered only if the user said it.
     """
     match message:
         case TurnRecorded():
@@ -56,15 +56,15 @@ def is_extractable(message: Observation) -> bool:
 
 
 def piece_count(message: Observation) -> int:
-    """Return how many pieces an observation has."""
+    """Return the number of an observation's pieces."""
     return len(piece_texts(message))
 
 
 def piece_texts(message: Observation) -> list[str]:
     """Return the texts of an observation's pieces; together they are its text.
 
-    A piece ends after the last sentence or line that ends in its last quarter, else after the last white space
-    there, else where it is full: a name cut in two would be remembered as another name.
+    A piece ends after the last sentence or line that ends in its last quarter, else after the last white space there,
+    else at its full length: a name that is cut in two would be remembered as another name.
     """
     text, texts = text_of(message), []
     while len(text) > MAX_PIECE_CHARACTERS:

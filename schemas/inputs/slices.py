@@ -1,4 +1,4 @@
-"""Work on many inputs in slices: between two of them everything else on the event loop has its turn."""
+"""Work on many inputs in slices, between which other tasks on the event loop may run."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 Input = TypeVar("Input")
 SLICE_SECONDS: Final = 0.02
-"""How long the work on them may keep the loop; one input takes as long as it takes."""
+"""How long the work may occupy the loop, except that one input is never interrupted."""
 
 
 async def in_slices(inputs: Iterable[Input]) -> AsyncIterator[Input]:
-    """Yield the inputs, and let others have the loop when they have waited for a slice."""
+    """Yield the inputs, and let other tasks run after each slice."""
     until = time.perf_counter() + SLICE_SECONDS
     for each in inputs:
         if time.perf_counter() > until:

@@ -1,4 +1,4 @@
-"""A JSON object that is read strictly: what every shape that a stranger fills in begins with."""
+"""A JSON object that is read strictly: the base class of all shapes for untrusted input."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any, ClassVar, Final
 from pydantic import BaseModel, ConfigDict, model_validator
 
 MARGIN: Final = 16
-"""Unknown members that are reported one by one; reporting one costs more than reading it."""
+"""How many unknown members are reported one by one; a report costs more than reading the member."""
 
 
 class StrictObject(BaseModel):
-    """No value is converted, an unknown member is refused, and far too many are before any is looked at."""
+    """A model that converts no values and refuses unknown members; far too many are refused without examining any."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
     _known: ClassVar[int] = 0
-    """The members that are known, counted once."""
+    """The number of known members."""
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:  # noqa: ANN401 - pydantic's own

@@ -1,4 +1,4 @@
-"""Time zones: by which clock somebody lives. Instants are UTC everywhere; days and hours are those of a zone."""
+"""The time zones of users. Instants are in UTC everywhere; days and hours are those of a zone."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import orjson
 from schemas.messages.observations import TIMEZONE
 
 _LONGEST: Final = 255
-"""Characters: no file, and so no zone, has a longer name."""
+"""The most characters of a name: no file, and therefore no zone, has a longer one."""
 _OFFSET: Final = re.compile(r"(?P<sign>[+-])(?P<hours>\d\d):(?P<minutes>[0-5]\d)", re.ASCII)
 _GIVEN: Final = re.compile(r"[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?P<offset>Z|[+-]\d\d:\d\d)\Z", re.ASCII | re.IGNORECASE)
 UNKNOWN: Final = "-00:00"
-"""How RFC 3339 writes a time of a place that is not known."""
+"""The offset of RFC 3339 for an unknown place."""
 ZERO: Final = "+00:00"
 _MIDNIGHT: Final = time()
 _MICROSECOND: Final = timedelta(microseconds=1)
@@ -25,7 +25,7 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 
 @lru_cache(maxsize=1024)
 def zone_named(name: str) -> tzinfo | None:
-    """Return the zone of an IANA name, or of an offset such as `+08:00`; None where there is none of that name."""
+    """Return the zone of an IANA name or of an offset such as `+08:00`; None if there is none."""
     if (m := _OFFSET.fullmatch(name)) and int(m["hours"]) < 24:  # noqa: PLR2004 - hours of a day
         span = timedelta(hours=int(m["hours"]), minutes=int(m["minutes"]))
         return timezone(-span if m["sign"] == "-" else span)
@@ -38,7 +38,7 @@ def zone_named(name: str) -> tzinfo | None:
 
 
 def zone_in(metadata: str) -> tzinfo | None:
-    """Return the zone that an observation's metadata name, None where they name none that is known."""
+    """Return the zone that an observation's metadata name; None if they name no known zone."""
     if TIMEZONE not in metadata:
         return None
     try:
@@ -50,12 +50,12 @@ def zone_in(metadata: str) -> tzinfo | None:
 
 
 def zone_of(metadata: str, default: tzinfo = UTC) -> tzinfo:
-    """Return the zone in which an observation lives: the one that its metadata name, else the default."""
+    """Return the zone of an observation: the one that its metadata name, else the default."""
     return zone_in(metadata) or default
 
 
 def local(moment: datetime, zone: tzinfo) -> datetime:
-    """Return an instant by the clock of a zone; as it is at either end of the calendar, where no zone has it."""
+    """Return an instant by the clock of a zone; unchanged at the ends of the calendar, where that is impossible."""
     try:
         return moment.astimezone(zone)
     except OverflowError:  # from a producer that writes to the topic
@@ -68,28 +68,28 @@ def begin_of(day: date, zone: tzinfo) -> datetime:
 
 
 def at_midnight(moment: datetime) -> bool:
-    """Return whether a memory's `occurred_at` is a day, without an hour: it is its midnight in UTC."""
+    """Return whether a memory's `occurred_at` is a day without a time, which is stored as midnight in UTC."""
     return moment.astimezone(UTC).time() == _MIDNIGHT
 
 
 def instant_of(day: date, hour: time, zone: tzinfo) -> datetime:
-    """Return a time of a day by the clock of a zone as an instant that `at_midnight` takes for no day.
+    """Return a time of a day by the clock of a zone as an instant for which `at_midnight` is False.
 
-    Midnight in UTC itself is a microsecond later: 08:00 in Shanghai, and 16:00 in Los Angeles in winter.
+    Midnight in UTC is therefore moved by a microsecond: 08:00 in Shanghai, and 16:00 in Los Angeles in winter.
     """
     moment = datetime.combine(day, hour, zone).astimezone(UTC)
     return moment + _MICROSECOND if at_midnight(moment) else moment
 
 
 def local_time(moment: datetime, zone: tzinfo) -> datetime:
-    """Return when a memory's `occurred_at` is by the clock of a zone; of a day, its beginning by that clock."""
+    """Return a memory's `occurred_at` by the clock of a zone; a day without a time begins by that clock."""
     if at_midnight(moment):
         return datetime.combine(moment.astimezone(UTC).date(), _MIDNIGHT, zone)
     return local(moment, zone)
 
 
 def offset_given(time: object) -> str | None:
-    """Return the offset with which a time was given: `+00:00` of `Z` and of a date, None of the unknown `-00:00`."""
+    """Return the offset of a given time: `+00:00` for `Z` and for a date, None for the unknown `-00:00`."""
     if isinstance(time, datetime):
         time = time.isoformat()
     if not isinstance(time, str):

@@ -1,4 +1,4 @@
-"""How remember decides about an extractor's answer, entry by entry."""
+"""The decision about an extractor's answer, entry by entry."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
     from streams.decisions.parameters import Parameters
 
 MISDATED: Final = timedelta(days=30)
-"""A time in the log that lies so far ahead of what was logged later comes from a wrong clock."""
+"""A log time this far ahead of a later record's log time comes from a wrong clock."""
 CANDIDATES_PER_PART: Final = 250
-"""Each leads to a few events at most, and a decision holds at most 1,000."""
+"""The candidates in one part: each leads to a few events at most, and a decision holds at most 1,000."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Entry:
-    """A candidate with what follows from the pieces that it cites."""
+    """A candidate with the properties that follow from the pieces that it cites."""
 
     subject: str
     memory_id: str
@@ -53,25 +53,25 @@ class _Entry:
     said: matching.Statement
     cited: list[CoveredPiece]
     anew: frozenset[str]
-    """Cited pieces that the user said and that were not decided on before."""
+    """The cited pieces that the user (or the speaker) said and that no earlier decision covers."""
     by_user: bool
-    """A turn of the user's is among the cited pieces."""
+    """Whether a turn of the user is among the cited pieces."""
     by_speaker: bool
-    """Somebody else in the conversation said it of themselves."""
+    """Whether another person in the conversation made the statement about themselves."""
     unfilled: str | None = None
-    """Why it does not fill the slot that it names."""
+    """The reason why it does not fill the slot that it names."""
 
     @property
     def in_own_words(self) -> bool:
-        """Return whether the user, or whom it is about, said it and surely so."""
+        """Return whether the user or its subject made the statement and it is confirmed."""
         return (self.by_user or self.by_speaker) and self.candidate.confirmed
 
     def says_again(self, memory: Memory) -> bool:
-        """Return whether the user said it in other words than those that the memory came from."""
+        """Return whether the user repeated it in other pieces than those that the memory came from."""
         return not self.anew.issubset(memory.pieces)
 
     def holding(self, occupants: list[Memory]) -> list[Memory]:
-        """Return the occupants of a slot that can hold it against the entry: what was only shown yields to the user."""
+        """Return the occupants of a slot that can keep it against the entry: shown content yields to the user."""
         return [m for m in occupants if m.source_type not in trust.SHOWN] if self.by_user else occupants
 
     @property
@@ -91,16 +91,16 @@ def decide_candidates(
     vectors: Mapping[str, bytes],
     parameters: Parameters,
 ) -> bool:
-    """Draft what a part of the answer's entries leads to; return whether these are the last.
+    """Draft the effects of a part of the answer's entries; return whether it is the last part.
 
-    `vectors` are those of the user's memories, by id. The last part covers the pieces: until then they are fresh.
+    `vectors` are those of the user's memories, by id. The last part covers the pieces, which stay fresh until then.
     """
     pieces = {c.piece_id: c for c in item.covered}
     fresh = {p for p in pieces if _is_open(draft, p)}
     begin, end = (draft.part - 1) * CANDIDATES_PER_PART, draft.part * CANDIDATES_PER_PART
     is_last = end >= len(item.candidates)
     if is_last:
-        draft.rejected = item.provisional  # its pieces stay open to an answer of the model
+        draft.rejected = item.provisional  # its pieces remain open for a model's answer
         draft.covered.extend(c.piece_id for c in item.covered if c.piece_id in fresh)
     ordinals: Counter[str] = Counter()
     formed_here: dict[str, bytes] = {}
@@ -129,14 +129,14 @@ def decide_candidates(
 
 
 def decide_rejected(draft: Draft, item: ExtractionRejected) -> None:
-    """Cover the pieces of an answer that could not be used: only an operator has them extracted again."""
+    """Cover the pieces of an unusable answer: only an operator can have them extracted again."""
     draft.covered = [c.piece_id for c in item.covered if _is_open(draft, c.piece_id)]
     draft.rejected = True
     draft.say("0", "nothing", f"{REJECTED}{item.reason}")
 
 
 def _is_open(draft: Draft, piece: str) -> bool:
-    """Return whether nothing was decided about a piece but that its extraction was rejected."""
+    """Return whether a piece is undecided, or its only decision rejected the extraction."""
     return draft.state.covered.get(piece, True)
 
 
@@ -150,7 +150,7 @@ def _entry(
     subject: str,
     memory_id: str,
 ) -> _Entry:
-    """Return a candidate as it is decided on: with the profile at hand, and within what its source is trusted with."""
+    """Return the entry for a candidate, within the trust in its source and in the light of the profile."""
     effective = max(c.occurred_at for c in cited)
     candidate = plans.dated(facts.of_somebody(trust.bounded(item, candidate)), effective)
     by_user = [c.piece_id for c in cited if trust.is_by_user(item, c)]
@@ -203,7 +203,7 @@ def _met(
     vectors: Mapping[str, bytes],
     parameters: Parameters,
 ) -> str | None:
-    """Draft what an entry leads to; return the memory that says it now, None where none does."""
+    """Draft the effects of an entry; return the id of the memory that now makes its statement, None without one."""
     said = entry.said
     if said.kind == "episodic" and grade(entry.candidate.importance) < parameters.min_episode_grade:
         draft.say(entry.subject, "nothing", f"an episode of a grade under {parameters.min_episode_grade:g}")
@@ -223,7 +223,7 @@ def _met(
     elif not held:
         alike += matching.near(draft.state, said, vectors, parameters.keyword_overlap)
     else:
-        # The value decides, whatever the wording; without one, or for what was forgotten, the text does too.
+        # The value decides, whatever the wording. Without a value, or against forgotten memories, the text does too.
         alike = [m for m in held if slots.holds(m, said.value)] + [
             m for m in alike if said.value is None or m.status == FORGOTTEN
         ]
@@ -253,9 +253,10 @@ def _met(
 
 
 def _forgotten(entry: _Entry, alike: list[Memory], logged_at: datetime) -> Memory | None:
-    """Return a memory that the user forgot after all these words had been logged; the answer is logged at `logged_at`.
+    """Return a memory that the user forgot after all of the entry's pieces were logged; None without one.
 
-    A forgetting that lies far ahead even of that was dated by a wrong clock, and says nothing about words of now.
+    The answer was logged at `logged_at`. A forgetting that is dated far later than that comes from a wrong clock and
+    is ignored.
     """
     latest, misdated = max(c.recorded_at for c in entry.cited), logged_at + MISDATED
     forgotten = ((m, m.forgotten_at) for m in alike if m.status == FORGOTTEN and m.forgotten_at)
@@ -263,7 +264,7 @@ def _forgotten(entry: _Entry, alike: list[Memory], logged_at: datetime) -> Memor
 
 
 def _from_same_words(draft: Draft, entry: _Entry, parameters: Parameters) -> list[Memory]:
-    """Return forgotten memories that cite a piece which the entry cites too, and are alike in words: paraphrases."""
+    """Return paraphrases: forgotten memories with similar words that share a cited piece with the entry."""
     state = draft.state
     forgotten = {i for c in entry.cited for i in state.forgotten.get(c.piece_id, ())}
     if not forgotten:
@@ -276,7 +277,7 @@ def _from_same_words(draft: Draft, entry: _Entry, parameters: Parameters) -> lis
 
 
 def _mergeable(draft: Draft, entry: _Entry, parameters: Parameters) -> Memory | None:
-    """Return an active episode of the same type, close in time and alike in words."""
+    """Return an active episode of the same type, close in time and with similar words."""
     words = matching.cached_keywords(entry.said.content)
     span = timedelta(hours=parameters.episode_merge_hours)
     found = (
@@ -293,7 +294,7 @@ def _mergeable(draft: Draft, entry: _Entry, parameters: Parameters) -> Memory | 
 
 
 def _near_in_time(state: UserState, happened_at: datetime, span: timedelta) -> Iterable[Memory]:
-    """Return the memories among which are all episodes that happened within a span of an instant."""
+    """Return memories that include all episodes within a span of an instant."""
     day, days = day_of(happened_at), span // timedelta(days=1) + 1
     if days > len(state.memories):
         return state.memories.values()
@@ -302,18 +303,18 @@ def _near_in_time(state: UserState, happened_at: datetime, span: timedelta) -> I
 
 
 def _is_close(memory: Memory, entry: _Entry, span: timedelta) -> bool:
-    """Return whether an episode happened near enough to the entry's event to be the same."""
+    """Return whether an episode is close enough in time to the entry's event to be the same."""
     return abs(memory.occurred_at - entry.happened_at) <= span
 
 
 def _same_episodes(entry: _Entry, alike: list[Memory], parameters: Parameters) -> list[Memory]:
-    """Return the memories alike without the episodes of other days."""
+    """Return the similar memories without the episodes that are too far away in time."""
     span = timedelta(hours=parameters.episode_merge_hours)
     return [m for m in alike if m.kind != "episodic" or m.status == FORGOTTEN or _is_close(m, entry, span)]
 
 
 def _tell_again(draft: Draft, item: CandidatesExtracted, entry: _Entry, memory: Memory) -> None:
-    """Merge what the user said of an event into its memory; what was only shown of it changes nothing."""
+    """Merge the user's account of an event into its memory; shown content does not change it."""
     if item.source_type in trust.SHOWN:
         _meet_again(draft, item, entry, memory)
     else:
@@ -321,7 +322,7 @@ def _tell_again(draft: Draft, item: CandidatesExtracted, entry: _Entry, memory: 
 
 
 def _merge(draft: Draft, item: CandidatesExtracted, entry: _Entry, memory: Memory) -> None:
-    """Keep the first text and time, the greater importance and intensity, of all key dialogue what fits."""
+    """Keep the first text and time, the greater importance and intensity, and all key dialogue that fits."""
     spoken = orjson.loads(entry.candidate.key_dialogue.data) if entry.candidate.key_dialogue else []
     again = entry.says_again(memory)
     intensities = [i for i in (memory.emotion_intensity, entry.candidate.emotion_intensity) if i is not None]
@@ -424,7 +425,7 @@ def _form(draft: Draft, item: CandidatesExtracted, entry: _Entry, held: list[Mem
 
 
 def _said_expiry(metadata: Sealed | None) -> tuple[datetime | None, Sealed | None]:
-    """Return when metadata say that a memory expires, and the metadata without it; what is no time stays in them."""
+    """Return the expiry in metadata, and the metadata without it; a value that is not a time stays in them."""
     given = {} if metadata is None else orjson.loads(metadata.data)
     if EXPIRES_AT not in given:
         return None, metadata

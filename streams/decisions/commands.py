@@ -1,4 +1,4 @@
-"""Decisions about commands: remember, revise, forget, restore, recall; and about what a turn asks to forget."""
+"""Decisions about commands (remember, revise, forget, restore, recall) and about requests to forget in turns."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ RECALL_GAP: Final = timedelta(minutes=1)
 
 _OWN: Final = re.compile(r"^(?:my |i am |i'm |i |我们?的?|咱们?的?)", re.IGNORECASE)
 LEAST_SHARE: Final = 0.5
-"""Of the words of the order that a memory must have to be meant, with all of its names and numbers."""
+"""The least share of the order's words in a memory that is meant; its names and numbers must all occur."""
 _NAMED: Final = re.compile(r"[A-Z][^\W_]+|\d+")
 CLEARLY: Final = 0.1
-"""By so much the cosine of one of several with as many of the words must be the greatest."""
+"""The least lead in cosine by which one of several memories with the same share of words is meant."""
 BY_HAND: Final = "forget it by DELETE /v1/memories/{memory_id}"
 NONE_MEANT: Final = f"it asks to forget what no memory says: {BY_HAND} if one is meant"
 SEVERAL_MEANT: Final = f"it asks to forget what several memories say: {BY_HAND}"
 
 
 def decide_command(draft: Draft, item: MemoryCommand, parameters: Parameters) -> bool:
-    """Draft what a command about memories leads to; return whether this part of it is the last."""
+    """Draft the effects of a command about memories; return whether this is its last part."""
     match item:
         case RememberFact():
             decide_remember(draft, item, profile_keeps=parameters.profile_keeps)
@@ -73,9 +73,9 @@ def decide_command(draft: Draft, item: MemoryCommand, parameters: Parameters) ->
 
 
 def decide_remember(draft: Draft, item: RememberFact, *, profile_keeps: bool) -> None:
-    """Remember as is, unless the very text is known: then that is an access.
+    """Remember a text as given; if the same text is known, count an access instead.
 
-    What was read in the text, and was not given, fills a slot only where that takes nothing away.
+    An attribute that was read from the text, not given, fills a slot only if no value that the profile keeps is lost.
     """
     effective = item.envelope.occurred_at
     said = statements.of_command(item, effective)
@@ -136,14 +136,14 @@ def decide_remember(draft: Draft, item: RememberFact, *, profile_keeps: bool) ->
 
 
 def _end_read(draft: Draft, item: RememberFact, said: Statement, memory_id: str, *, keeps: bool) -> None:
-    """Draft that a memory supersedes what, as it was read, is no longer so."""
+    """Draft that a memory supersedes the memories that, as read from its text, are no longer true."""
     facts.end(draft, item.ends, facts.Successor(memory_id=memory_id, said=said, by_user=True), keeps=keeps)
 
 
 def decide_revise(draft: Draft, item: ReviseMemory, *, profile_keeps: bool) -> None:
-    """Change what is given, if the memory is shown and has the expected version.
+    """Change the given fields if the memory is active and has the expected version.
 
-    A new text without a value says what the slot holds now, if it still does.
+    A new text without a value determines the value of the slot, which may become empty.
     """
     effective = item.envelope.occurred_at
     memory = _shown(draft, item.memory_id)
@@ -212,14 +212,14 @@ def decide_revise(draft: Draft, item: ReviseMemory, *, profile_keeps: bool) -> N
         opposed = slots.present(slots.opposed(draft.state, says, keeps=profile_keeps), effective)
         slots.supersede(draft, opposed, memory.memory_id, effective)
     if memory_type is not None and (held := slots.present(slots.occupants(draft.state, says), effective)):
-        # What would have been over, and was not superseded for that reason, lasts now.
+        # A memory that would have expired, and was therefore not superseded, now lasts.
         slots.supersede(draft, held[:-1], held[-1].memory_id, effective)
 
 
 def _revised_expiry(memory: Memory, item: ReviseMemory) -> datetime | None:
-    """Return when a revised memory expires, where the revision says so: by itself, or by its memory type.
+    """Return the expiry that a revision sets, explicitly or by its memory type; None if it sets none.
 
-    A new memory type leaves an expiry that does not come from the one before.
+    A new memory type does not change an expiry that does not come from the old type.
     """
     if item.sets_expiry or item.memory_type is None:
         return item.expires_at
@@ -228,7 +228,7 @@ def _revised_expiry(memory: Memory, item: ReviseMemory) -> datetime | None:
 
 
 def _restored_expiry(memory: Memory, effective: datetime) -> datetime | None:
-    """Return when a restored memory expires: by its memory type anew, and not before it would have."""
+    """Return the expiry of a restored memory: a new one by its memory type, but not earlier than before."""
     by_type = expiry_of(memory.memory_type, effective)
     if memory.expires_at is None or is_over(memory.expires_at, effective):
         return by_type
@@ -236,7 +236,7 @@ def _restored_expiry(memory: Memory, effective: datetime) -> datetime | None:
 
 
 def _patched(metadata: str, patch: bytes) -> bytes:
-    """Return metadata with the members of a patch, without those that are null in it."""
+    """Return metadata with the members of a patch; a null in the patch removes a member."""
     given = orjson.loads(patch)
     kept = {name: value for name, value in orjson.loads(metadata).items() if name not in given}
     return orjson.dumps(kept | {name: value for name, value in given.items() if value is not None})
@@ -270,7 +270,7 @@ def decide_forget(draft: Draft, item: ForgetMemory) -> None:
 
 
 def decide_restore(draft: Draft, item: RestoreMemory, *, profile_keeps: bool) -> None:
-    """Bring a forgotten or expired memory back; where the same text is active, that one is reinforced."""
+    """Restore a forgotten or expired memory; if the same text is active, reinforce that memory instead."""
     effective = item.envelope.occurred_at
     memory = draft.state.memories.get(item.memory_id)
     if memory is None:
@@ -306,7 +306,7 @@ def decide_restore(draft: Draft, item: RestoreMemory, *, profile_keeps: bool) ->
 
 
 def decide_recall(draft: Draft, item: RecordRecall) -> bool:
-    """Count that an agent was shown these, at most once a minute each; return whether this part is the last."""
+    """Count each memory that an agent was shown, at most once a minute; return whether this is the last part."""
     at, shown = item.envelope.occurred_at, list(dict.fromkeys(item.memory_ids))
     end = draft.part * MAX_CHANGES
     for memory_id in shown[end - MAX_CHANGES : end]:
@@ -346,7 +346,7 @@ def _shown(draft: Draft, memory_id: str) -> Memory | None:
 
 
 def _holders_beside(draft: Draft, memory: Memory, effective: datetime) -> list[Memory]:
-    """Return what took the single slot that a memory left, and shows in it now."""
+    """Return the active memories in the single slot that a memory left empty; [] if it still has a value."""
     if memory.stated is not None:
         return []
     said = replace(statements.of_memory(memory, memory.content, effective), attribute=memory.attribute)
@@ -354,7 +354,7 @@ def _holders_beside(draft: Draft, memory: Memory, effective: datetime) -> list[M
 
 
 def _holders_of_another(draft: Draft, memory: Memory, item: ReviseMemory, effective: datetime) -> list[Memory]:
-    """Return what shows in the slot of whom a memory is about from now on, where that is another than it was."""
+    """Return the active memories in the slot of the memory's new subject; [] if the subject stays the same."""
     subject = memory.subject if item.about is None else subject_of(item.about.text)
     if subject == memory.subject:
         return []
@@ -363,7 +363,7 @@ def _holders_of_another(draft: Draft, memory: Memory, item: ReviseMemory, effect
 
 
 def _other_with(draft: Draft, memory: Memory, said: matching.Statement) -> Memory | None:
-    """Return another active memory of the very text."""
+    """Return another active memory with the same text."""
     others = (m for m in matching.exact(draft.state, said) if m.memory_id != memory.memory_id)
     return matching.first_active(others, said.effective)
 
@@ -386,7 +386,7 @@ def _reinforce(draft: Draft, memory: Memory, reason: str, why: str, met_in: Seal
 
 
 def carry_order(draft: Draft, said: Statement, subject: str, order: Candidate, vectors: Mapping[str, bytes]) -> None:
-    """Forget what is meant, if that is clear; it can be restored."""
+    """Forget the memory that an order means, if that is clear; it can be restored."""
     active = [
         m for m in draft.state.memories.values() if m.status_at(said.effective) == ACTIVE and m.known_to(said.agent_id)
     ]
@@ -403,7 +403,7 @@ def carry_order(draft: Draft, said: Statement, subject: str, order: Candidate, v
 
 
 def _meant(said: Statement, active: list[Memory], vectors: Mapping[str, bytes]) -> list[Memory]:
-    """Return the memories with most of the words, one of them where it is clearly the nearest."""
+    """Return the memories with the greatest share of the order's words, or only the one that is clearly nearest."""
     what = _OWN.sub("", said.content).casefold()
     words = matching.cached_keywords(_OWN.sub("", said.content)) or matching.cached_keywords(said.content)
     named = matching.cached_keywords(" ".join(_NAMED.findall(said.content))) & words

@@ -1,4 +1,4 @@
-"""Decay: what a tick changes of one user's memories, by its policy. The tick carries the time; no clock is read."""
+"""Decay: the changes that a tick makes to one user's memories, by its policy. The tick carries the time."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
     from streams.decisions.parameters import Parameters
 
 Change: TypeAlias = "tuple[Memory, float | Expire]"
-"""A memory, and the new value of the rule's measure or why it expires."""
+"""A memory, and either the new value of the rule's measure or the reason why it expires."""
 
 
 def touched_by(state: UserState, tick_id: str) -> tuple[int, int]:
-    """Return how many memories the tick made decay and expire, as far as the state has come."""
+    """Return how many memories of the state a tick has decayed, and how many it has expired."""
     touched = [m for m in state.memories.values() if m.last_tick_id == tick_id]
     expired = sum(m.status == EXPIRED for m in touched)
     return len(touched) - expired, expired
 
 
 def decide_decay(draft: Draft, tick: DecayDue, parameters: Parameters) -> bool:
-    """Draft what has begun, and at most 1,000 of the tick's changes, or as many as a record holds.
+    """Draft the plans that have begun, then the tick's changes, as many as fit into one decision.
 
     Return whether these are the last.
     """
     policy = POLICIES.get(tick.policy)
     if policy is None or policy.rule is None:
-        return True  # of a policy that is not known the closing decision says so
+        return True  # the closing decision reports an unknown policy
     if not plans.begin(draft, tick.as_of, keeps=parameters.profile_keeps):
         return False
     met = _met(draft.state, tick)
@@ -53,10 +53,10 @@ def decide_decay(draft: Draft, tick: DecayDue, parameters: Parameters) -> bool:
 
 
 def _met(state: UserState, tick: DecayDue) -> list[Memory]:
-    """Return the memories that the tick may change, by their ids.
+    """Return the memories that the tick may change, sorted by id.
 
-    Not those that an earlier part of this tick changed, nor what was formed or accessed after its `as_of`: whether a
-    missed tick is caught up before or after the next conversation makes no difference.
+    Memories that an earlier part of this tick changed are excluded, and so are those formed or accessed after its
+    `as_of`. A missed tick therefore has the same effect before and after the next conversation.
     """
     tick_id = tick.envelope.event_id
     met = [
@@ -92,9 +92,9 @@ def _with_surplus(
     rule: Rule,
     parameters: Parameters,
 ) -> list[Change]:
-    """Return the changes, where memories that are too many expire instead of fading.
+    """Return the changes, with surplus memories expiring instead of fading.
 
-    All active memories count, and only those that the tick meets expire.
+    All active memories count, but only those that the tick may change expire.
     """
     if rule.surplus is None:
         return changes

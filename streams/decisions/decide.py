@@ -1,4 +1,4 @@
-"""decide: one inbox item and one user's state in, one decision out. It reads no clock and calls nothing."""
+"""decide: it turns one inbox item and one user's state into one decision, without a clock or I/O."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def decide(
     vectors: Mapping[str, bytes],
     parameters: Parameters,
 ) -> Decision:
-    """Return the decision about an item, with a reason for everything that does not follow from it.
+    """Return the decision about an item, with a reason for every effect that it does not have.
 
-    An item that leads to more than a decision holds is decided in parts: ask again, with the state after each.
+    An item with more effects than a decision holds is decided in parts: call again with the state after each part.
     """
     draft = Draft(state=state, item=item, position=position)
     last = True
@@ -72,10 +72,10 @@ def decide_tick(
     vectors: Callable[[], Mapping[str, bytes]] = dict,
     last_intimacies: Mapping[str | None, Intimacy] | None = None,
 ) -> Decision | None:
-    """Return what the tick changes of one user, a part of it if it is much, or None when it changes nothing.
+    """Return a tick's changes for one user, in parts if they are many, or None if it changes nothing.
 
-    `everyone` holds the tenant's global memories, `vectors` returns theirs and the user's: a wake may show some.
-    `last_intimacies` is what the turns still held said last of the user and each agent.
+    `everyone` holds the tenant's global memories. `vectors` returns the vectors of these and of the user's memories,
+    some of which a wake may show. `last_intimacies` holds the last intimacy with each agent in the existing turns.
     """
     draft = Draft(state=state, item=tick, position=position)
     match tick:
@@ -83,7 +83,7 @@ def decide_tick(
             last = wakes.put_right(draft, tick.as_of)
         case DecayDue():
             last = decide_decay(draft, tick, parameters)
-        case RetentionDue():  # memories outlive the observations that they came from, and so does this
+        case RetentionDue():  # like memories, intimacies outlive their observations
             last = keep_intimacies(draft, tick, last_intimacies or {})
         case WakeDue():
             shared = everyone or UserState(owner=Owner(state.owner.tenant, GLOBAL_USER))
@@ -92,16 +92,16 @@ def decide_tick(
             assert_never(tick)
     if not draft.events and draft.part == 1:
         return None
-    _ = draft.state  # what does not fit is an error here, and no void decision
+    _ = draft.state  # an event that does not apply is an error here, not a void decision
     return draft.decision(last_part=last)
 
 
 def close_tick(
     state: UserState, tick: Tick, position: ItemPosition, decayed: int, expired: int, *, raised: int = 0
 ) -> Decision:
-    """Return the partition's own decision that every user has met the tick; later ones of it are void.
+    """Return the partition's own decision that the tick has been applied to every user; repeats of it are void.
 
-    For a tick of retention `expired` is how many observations it removed.
+    For a tick of retention, `expired` is the number of observations that it removed.
     """
     draft = Draft(state=state, item=tick, position=position)
     tick_id = tick.envelope.event_id
@@ -133,7 +133,7 @@ def close_tick(
 
 
 def policy_of(tick: Tick) -> str:
-    """Return what a tick is of, as answers and metrics name it."""
+    """Return the name of a tick's policy, as in answers and metrics."""
     match tick:
         case DecayDue():
             return tick.policy

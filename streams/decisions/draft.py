@@ -1,4 +1,4 @@
-"""A decision in the making: whoever asks for the state sees it with the events drafted before."""
+"""A decision in progress; its state includes the events drafted so far."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from schemas.messages.inbox import InboxItem
 
 PART_BYTES: Final = 512 * 1024
-"""Of the events of one part of a decision: with one more, and what is said of them, a record stays within 1 MiB."""
+"""The size of events that ends a part of a decision. With one more event and the outcomes, a record fits in 1 MiB."""
 
 
 @dataclass(frozen=True, slots=True)
 class ItemPosition:
-    """The position of an inbox item in the log, and when the log took it."""
+    """The position of an inbox item in the log, and its log time."""
 
     partition: int
     offset: int
@@ -32,7 +32,7 @@ class ItemPosition:
 
 
 class Draft:
-    """Collects outcomes and events for one item and one user."""
+    """The outcomes and events for one item and one user, collected for a decision."""
 
     __slots__ = (
         "_applied", "_before", "_bytes", "_encoded", "_state",
@@ -54,14 +54,14 @@ class Draft:
 
     @property
     def state(self) -> UserState:
-        """The user's state with the events so far. They are applied when somebody asks: most decisions are of one."""
+        """The user's state with the events so far, which are applied on demand: most decisions have only one."""
         if self._applied < len(self.events):
             self._state = apply_all(self._state, self.events[self._applied :], self.position.recorded_at)
             self._applied = len(self.events)
         return self._state
 
     def envelope(self, occurred_at: datetime | None = None) -> Envelope:
-        """Return the next event's envelope; it follows the item and belongs to the state's user."""
+        """Return the envelope of the next event, which follows the item and belongs to the state's user."""
         owner, cause = self._before.owner, self.item.envelope
         event_id = derived_id("event", owner.tenant, owner.user_id, cause.event_id, self.part, len(self.events))
         return cause.follow(event_id, occurred_at=occurred_at, owner=owner)
@@ -73,11 +73,11 @@ class Draft:
 
     @property
     def is_full(self) -> bool:
-        """Return whether what comes next belongs into another part."""
+        """Return whether further events belong in another part."""
         return self._bytes > PART_BYTES
 
     def say(self, subject: str, action: str, reason: str, memory_id: str | None = None) -> None:
-        """Record what became of a part of the item."""
+        """Record the outcome of a part of the item."""
         self.outcomes.append(Outcome(subject=subject, action=action, reason=reason, memory_id=memory_id))
 
     def add(self, event: LedgerEvent) -> None:
@@ -87,7 +87,7 @@ class Draft:
         self._bytes += len(self._encoded[-1])
 
     def decision(self, *, last_part: bool = True) -> Decision:
-        """Return the finished decision; it expects the version of the state that the draft began with."""
+        """Return the finished decision, which expects the version of the state that the draft began with."""
         owner, cause = self._before.owner, self.item.envelope
         event_id = derived_id("decision", owner.tenant, owner.user_id, cause.event_id, self.part)
         envelope = cause.follow(event_id, owner=owner, recorded_at=self.position.recorded_at)

@@ -1,8 +1,8 @@
-"""The value of a slot whose memory's text was edited by hand.
+"""The value of a slot after its memory's text was edited by hand.
 
-An edit of the text names no value, so the value is read from the text: by the rules, or where the old value stood.
-Where the old text held the value and the new one holds none, the slot is empty: the profile must not show what the text
-does not say.
+An edit of the text does not name a value, so the value is read from the text: by the rules, or at the position of the
+old value. If the old text contained the value and the new one contains none, the slot becomes empty, because the
+profile must not show what the text does not say.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from projections.state.memory import Memory
 
 RULES: Final = ("streams.extraction.rules.sentence_reader", "streams.extraction.rules.sentences")
-"""What reads a value from a text. Loading it takes as long as half of a worker's other modules, and few edits need it:
-a worker loads it beside its work, after its start."""
+"""The modules that read a value from a text. Loading them takes half as long as all other modules of a worker, and few
+edits need them. A worker therefore loads them in the background, after its start."""
 NO_VALUE: Final = ""
 """The value of a memory whose slot is empty."""
 LONGEST_VALUE: Final = 64
@@ -35,17 +35,17 @@ _STOPS: Final = " .。"
 
 
 def value_of(memory: Memory, text: str, today: date) -> str | None:
-    """Return the value of a memory's slot with a new text; None where it stays, NO_VALUE where there is none.
+    """Return the value of a memory's slot with a new text; None if it stays, NO_VALUE if the slot becomes empty.
 
-    It stays unless the new text says another value, or lacks the one that the old text had: a value may be spelt as no
-    text spells it. A sensitive topic always stays: losing the word must not lift its protection.
+    The value stays unless the new text states another one, or lacks the one that the old text contained; a value may be
+    spelt differently from the text. A sensitive topic always stays, so that an edit cannot lift its protection.
     """
     slot = memory.stated
     old = memory.value
     before = memory.content
     if slot is None or old is None or slot == SENSITIVE or digest(before) == digest(text):
         return None
-    attributes = _attributes(text, today) if memory.subject is None else []  # the rules read what is about the user
+    attributes = _attributes(text, today) if memory.subject is None else []  # the rules read only texts about the user
     values = _of(slot, attributes)
     values_before = _of(slot, _attributes(before, today) if memory.subject is None else [])
     if any(same_value(value, old) for value in values) or (values and values == values_before):
@@ -68,7 +68,7 @@ def _of(slot: str, attributes: list[tuple[str, str]]) -> list[str]:
 
 
 def _attributes(text: str, today: date) -> list[tuple[str, str]]:
-    """Return the attributes with values that the rules find in a text about the user, or by the user."""
+    """Return the attributes and values that the rules find in a text about or by the user."""
     from streams.extraction.rules.sentence_reader import read_sentence  # noqa: PLC0415 - see `RULES`
     from streams.extraction.rules.sentences import sentences  # noqa: PLC0415
 
@@ -81,7 +81,7 @@ def _attributes(text: str, today: date) -> list[tuple[str, str]]:
 
 
 def _says(slot: str, value: str, text: str) -> bool:
-    """Return whether a text holds a value: word for word, or as a day in any spelling."""
+    """Return whether a text contains a value, word for word or as a day in any spelling."""
     begin, end = (r"(?<!\w)" if value[:1].isascii() else ""), (r"(?!\w)" if value[-1:].isascii() else "")
     if re.search(f"{begin}{re.escape(value)}{end}", text, re.IGNORECASE) is not None:
         return True
@@ -90,7 +90,7 @@ def _says(slot: str, value: str, text: str) -> bool:
 
 
 def _in_its_place(before: str, value: str, text: str) -> list[str]:
-    """Return what stands in the old value's place, where all around it is as it was."""
+    """Return the text at the position of the old value, if the text around it is unchanged; else []."""
     begin, separator, end = before.partition(value)
     begin = begin.lstrip()
     end = end.rstrip(_STOPS)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def decide_erasure(draft: Draft, item: EraseUser) -> None:
-    """Erase the user: the fold then keeps nothing of what was decided before."""
+    """Erase the user: the fold then keeps nothing of earlier decisions."""
     memories = draft.state.memories.values()
     count = len(memories)
     draft.add(
@@ -45,7 +45,7 @@ def decide_memory_erasure(draft: Draft, item: EraseMemory) -> None:
         draft.say(item.memory_id, "refused", Refusal.UNKNOWN.because("no such memory"))
         return
     others = (one for one in draft.state.memories.values() if one is not memory)
-    # Since the command was made, the memory may have been said again: those observations go with it, too.
+    # The memory may have been repeated after the command: those observations are erased with it, too.
     event_ids = list(dict.fromkeys([*item.event_ids, *memory.event_ids]))
     sources = frozenset(event_ids)
     draft.add(
@@ -59,12 +59,12 @@ def decide_memory_erasure(draft: Draft, item: EraseMemory) -> None:
             was_active=memory.status == ACTIVE,
         )
     )
-    # The removal of the words leaves this record as it is: the shard knows the log by it while it is the last one.
+    # The removal of the words leaves this record unchanged: the shard identifies the log by it while it is the last.
     draft.say(memory.memory_id, "erased", ERASED, memory.memory_id)
 
 
 def is_erased(state: UserState, item: Extraction) -> bool:
-    """Return whether an answer covers, at least in part, words that were logged before the user was erased.
+    """Return whether an answer covers any words that were logged before the user was erased.
 
     The part from after the erasure is extracted again separately (`Resumption`).
     """

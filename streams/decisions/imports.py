@@ -1,4 +1,4 @@
-"""The decision about a memory that was kept elsewhere: it is imported as it was there, once."""
+"""The decision about a memory from another system: it is imported once, unchanged."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ _as_it_was: Final = copier(
         ),
     )
 )
-"""Reads what an import keeps; what it settles is spelled where the event is made."""
+"""Copies the fields that an import takes over unchanged; `decide_import` sets the others."""
 _ACTIONS: Final = {ACTIVE: "formed", EXPIRED: "expired", FORGOTTEN: "forgotten", SUPERSEDED: "superseded"}
 
 
 def decide_import(draft: Draft, item: ImportMemory, *, profile_keeps: bool) -> None:
-    """Import a snapshot, unless it is from here or its text is known.
+    """Import a snapshot, unless it comes from this system or its text is known.
 
-    Being imported is no new saying: what is known is not reinforced. What was active takes its place in a single slot
-    by when it was said, as anything does; what was not stays what it was.
+    An import does not reinforce a known memory. An active memory takes its place in a single slot by the time at which
+    it was said, like any other; the others keep their status.
     """
     if item.source_system == OURS and item.source_memory in draft.state.memories:
         draft.say("0", "nothing", "it is from here", item.source_memory)
@@ -64,7 +64,7 @@ def decide_import(draft: Draft, item: ImportMemory, *, profile_keeps: bool) -> N
             draft.say("0", "nothing", "known already", same.memory_id)
             return
         held = slots.occupants(draft.state, said)
-        present = slots.present(held, max(now, said.effective))  # what is over by now was not taken over
+        present = slots.present(held, max(now, said.effective))  # expired occupants do not count
         kept = present[-1] if profile_keeps and present and not slots.holds(present[-1], said.value) else None
         held = held or slots.opposed(draft.state, said, keeps=profile_keeps)
         present = slots.present(held, max(now, said.effective))
@@ -93,10 +93,10 @@ def decide_import(draft: Draft, item: ImportMemory, *, profile_keeps: bool) -> N
 
 
 def _with_a_whole_slot(item: ImportMemory) -> ImportMemory:
-    """Return the item with both an attribute and its value, or without: no value takes the place of one.
+    """Return the item with both an attribute and a value, or with neither: a missing value must not replace one.
 
-    What an engine like this one exported comes as it was there, and a sensitive topic without a value stays one,
-    because its text is then what is hidden.
+    An export of mnemolog without a value stays unchanged. A sensitive topic without a value keeps its attribute,
+    because its text is then the topic.
     """
     is_said = item.value is not None and not is_blank(item.value.text)
     if is_said or (item.value is None and item.source_system == OURS):
@@ -110,16 +110,16 @@ def _with_its_expiry(item: ImportMemory) -> ImportMemory:
 
 
 def _status(item: ImportMemory, *, is_past: bool) -> tuple[str, str | None]:
-    """Return the status to come with, and what superseded it."""
+    """Return the status of an import, and the id of the memory that superseded it."""
     if item.status == SUPERSEDED and item.superseded_by is not None:
         return SUPERSEDED, item.superseded_by
     if item.status == EXPIRED and is_past:
-        return ACTIVE, None  # it expires by itself, and `as_of` shows it before
+        return ACTIVE, None  # `expires_at` makes it expire, and an earlier `as_of` still shows it
     return EXPIRED if item.status == SUPERSEDED else item.status, None
 
 
 def _is_same(memory: Memory, item: ImportMemory, said: matching.Statement) -> bool:
-    """Return whether a memory of the same text is the same one: events of one wording may have happened twice."""
+    """Return whether a memory with the same text is the same: two events may have the same wording."""
     if memory.kind != item.kind or not slots.fills_same(memory, said):
         return False
     return item.kind != "episodic" or memory.occurred_at == item.happened_at

@@ -1,4 +1,4 @@
-"""Intimacies that outlive their turns: what a tick of retention keeps of turns that will be removed."""
+"""Intimacies that outlive their turns: a tick of retention keeps those of turns that will be removed."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 def keep_intimacies(draft: Draft, tick: RetentionDue, last_intimacies: Mapping[str | None, Intimacy]) -> bool:
-    """Keep the last intimacy with each agent once half the retention of its turn is over; return whether these are all.
+    """Keep the last intimacy with each agent when half the retention of its turn is over; return False if more remain.
 
-    By then most users have a newer one. At the full retention it would be too late: brokers remove older records by
-    themselves. `last_intimacies` has the last intimacies of the turns that are still held.
+    By then, most users have a newer one. The full retention would be too late, because brokers remove older records by
+    themselves. `last_intimacies` has the last intimacies of the turns that still exist.
     """
     kept = draft.state.intimacies
     until = _half_way(tick)
@@ -44,9 +44,9 @@ def keep_intimacies(draft: Draft, tick: RetentionDue, last_intimacies: Mapping[s
 
 
 def _half_way(tick: RetentionDue) -> datetime | None:
-    """Return the instant before which turns have had half their retention; None where all turns are kept.
+    """Return the instant before which half the retention of turns is over; None if all turns are kept.
 
-    Retention counts in log time, and an effective time may lie MAX_AHEAD after it.
+    Retention counts in log time, and an effective time may lie up to MAX_AHEAD after it.
     """
     if tick.before is None:
         return None

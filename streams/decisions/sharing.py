@@ -1,4 +1,4 @@
-"""The decision that makes a memory known to another agent of the user: it stays one memory, known to both."""
+"""The decision to share a memory with another agent of the user: it stays one memory, known to both."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def is_share(item: ReviseMemory) -> bool:
-    """Return whether a revision changes nothing but who knows the memory."""
+    """Return whether a revision changes nothing but the agents that know the memory."""
     facts = (item.content, item.about, item.category, item.importance, item.memory_type, item.value)
     happened = (item.event_type, item.emotion, item.emotion_intensity, item.key_dialogue)
     changes = (*facts, *happened, item.metadata, item.sets_expiry or None)
@@ -24,9 +24,9 @@ def is_share(item: ReviseMemory) -> bool:
 
 
 def decide_share(draft: Draft, item: ReviseMemory, memory: Memory, said: matching.Statement) -> None:
-    """Make an active memory known to the item's agent, unless that knows it, or its text; `said` is what it says.
+    """Share an active memory with the item's agent, unless the agent already knows it or its text.
 
-    Being shared is no new saying: nothing is reinforced, and no other value loses its place.
+    `said` is the memory's statement for that agent. Sharing does not reinforce a memory or replace another value.
     """
     agent_id = item.envelope.agent_id
     if memory.known_to(agent_id):
@@ -44,7 +44,7 @@ def decide_share(draft: Draft, item: ReviseMemory, memory: Memory, said: matchin
 
 
 def _is_same(one: Memory, other: Memory, said: matching.Statement) -> bool:
-    """Return whether memories of one text are the same: events of one wording may have happened twice."""
+    """Return whether memories with the same text are the same: two events may have the same wording."""
     if one.kind != other.kind or not slots.fills_same(one, said):
         return False
     return one.kind != "episodic" or one.occurred_at == other.occurred_at

@@ -1,6 +1,6 @@
 """Single slots, which hold one value: the newest wins, by effective time, then log position, then ordinal.
 
-A single-valued attribute is a slot. So is each thing that is liked or disliked: it cannot be both.
+A single-valued attribute is a slot. So is each thing that is liked or disliked, because it cannot be both.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from streams.decisions.duplicates.matching import Statement
 
 EXTRACTED: Final = ("chat", "photo", "inferred")
-"""Source types of what was extracted, by a model or by rules, and not written by a client."""
+"""The source types of extracted memories, which a model or rules wrote and not a client."""
 
 OF_OCCASIONS: Final = ("schedule", "finance")
-"""Categories whose memories are each of one occasion."""
+"""Categories whose memories each concern one occasion."""
 OF_PEOPLE: Final = ("family", "friends")
 """Attributes whose values name somebody, and may say who that is to the user."""
 _OTHER_CONTACT: Final = re.compile(
@@ -49,9 +49,9 @@ _CONTACTS: Final = {
 
 
 def occupants(state: UserState, statement: Statement) -> list[Memory]:
-    """Return the memories that ever held the statement's single slot, by when they were last said; [] without one.
+    """Return the memories that ever held the statement's single slot, by the time last said; [] without a slot.
 
-    A fact about somebody else has a slot of its own. The key of a document is a slot of documents.
+    A fact about another person has its own slot. The key of a document is a slot for documents.
     """
     fact = statement.key
     if fact is None or not (statement.kind == DOCUMENT or (statement.kind == "semantic" and statement.is_single)):
@@ -63,15 +63,15 @@ def occupants(state: UserState, statement: Statement) -> list[Memory]:
 
 
 def _name(value: str | None) -> str:
-    """Return the name that a map's value begins with, as others of the same name spell it."""
+    """Return the name at the beginning of a map's value, in its canonical spelling."""
     return plain_value(name_and_date(value or "")[0])
 
 
 def opposed(state: UserState, statement: Statement, *, keeps: bool) -> list[Memory]:
-    """Return the memories that ever said the opposite of the same thing, by when they were last said.
+    """Return the memories that ever stated the opposite about the same thing, by the time last said.
 
-    [] where `keeps`: the profile keeps its values, and both lists accumulate. A memory that was extracted and says
-    neither, such as `I have a cat` with the cat's name for a like, ends by no dislike: it says something else.
+    If the profile `keeps` its values, the result is [] and both lists accumulate. An extracted memory whose words state
+    neither a like nor a dislike, such as `I have a cat` with the cat's name as a like, is not ended by a dislike.
     """
     opposite = key_of(statement.subject, OPPOSITES.get(statement.attribute or ""))
     if keeps or opposite is None or statement.kind != "semantic":
@@ -81,16 +81,16 @@ def opposed(state: UserState, statement: Statement, *, keeps: bool) -> list[Memo
 
 
 def _says_its_slot(memory: Memory) -> bool:
-    """Return whether a memory's words say the like or dislike that it was given; what a client wrote always does."""
+    """Return whether a memory's words state its like or dislike; those that a client wrote always count."""
     return memory.source_type not in EXTRACTED or says_taste(memory.content) or holds(memory, memory.content)
 
 
 def contradicted(state: UserState, statement: Statement, *, keeps: bool) -> list[Memory]:
-    """Return the memories that a statement of the user contradicts, or that contradict it later, as they were said.
+    """Return the memories that a statement of the user contradicts, or that contradict it later, by the time said.
 
-    Beyond slots of one value: what is denied, said with another number, or taken back. Plans and sums of money of two
-    occasions do not contradict each other. What fills slots is left out where the profile `keeps` its values, or where
-    the statement is about somebody else.
+    Besides single slots, contradictions are denials, other numbers and withdrawals. Plans and sums of money on two
+    occasions do not contradict each other. Memories that fill slots are left out if the profile `keeps` its values or
+    the statement is about another person.
     """
     if statement.kind != "semantic":
         return []
@@ -136,7 +136,7 @@ def _contradicts(memory: Memory, statement: Statement, back: tuple[tuple[str, ..
         return ends(memory.content, statement.content) or _takes_back(memory.content, statement)
     if back is not None and memory.slot in back[0] and _is_taken(memory, back[1], statement):
         return True
-    if statement.slot and statement.slot == memory.slot:  # two numbers in one slot are its own affair
+    if statement.slot and statement.slot == memory.slot:  # the slot itself decides between two numbers in it
         return False
     return ends(statement.content, memory.content) or _gives_again(memory, statement)
 
@@ -146,7 +146,7 @@ _PARTNER: Final = re.compile(
     r"|(?:女朋友|男朋友|女友|男友|对象|爱人|老婆|老公|妻子|丈夫|未婚妻|未婚夫)(?P<also>.+)",
     re.IGNORECASE,
 )
-"""The value of a partner in `family`: relation and name."""
+"""The value of a partner in `family`: a relation and a name."""
 
 
 _LOVE: Final = ("relationship_status", "family")
@@ -156,11 +156,11 @@ _WITHOUT: Final = {
     **dict.fromkeys(("single", "单身"), re.compile(rf"(?:{_COUPLE}|{_SPOUSE}).+", re.IGNORECASE)),
     **dict.fromkeys(("divorced", "离婚"), re.compile(rf"{_SPOUSE}.+", re.IGNORECASE)),
 }
-"""Whom one does not have with a relationship status, as values of `family`: `girlfriend Mia`, 女朋友小美."""
+"""The partners that a relationship status excludes, as values of `family`: `girlfriend Mia`, 女朋友小美."""
 
 
 def _is_alone(status: Memory | Statement, family: Memory | Statement) -> bool:
-    """Return whether a status says that there is no such partner as `family` names."""
+    """Return whether a relationship status excludes the partner that `family` names."""
     if status.slot != "relationship_status" or family.slot != "family":
         return False
     without = _WITHOUT.get((status.value or "").casefold())
@@ -168,9 +168,9 @@ def _is_alone(status: Memory | Statement, family: Memory | Statement) -> bool:
 
 
 def _is_taken(memory: Memory, value: str, statement: Statement) -> bool:
-    """Return whether a memory holds the value that a statement takes back: a partner's also by the name alone.
+    """Return whether a memory holds the value that a statement takes back; a partner matches by the name alone.
 
-    Where any value is taken back, what was said at the same time stays: it is what takes its place.
+    If any value is taken back, a memory that was said at the same time stays, because it is the replacement.
     """
     if value == ANY:
         return memory.said_at < statement.effective
@@ -195,7 +195,7 @@ def _takes_back(content: str, statement: Statement) -> bool:
 _EMPLOYER: Final = "employer"
 _ACCOUNTS: Final = "accounts"
 _JOB: Final = re.compile(r"\bjob\b", re.IGNORECASE)
-"""With it, the name behind `at` is an employer's: "left New York" is not of the New York Times."""
+"""A word that marks the name after `at` as an employer: "left New York" does not mean the New York Times."""
 
 
 def _begins(employer: str | None, short: str, said: str) -> bool:
@@ -204,7 +204,7 @@ def _begins(employer: str | None, short: str, said: str) -> bool:
 
 
 def _gives_again(memory: Memory, statement: Statement) -> bool:
-    """Return whether a memory took back what the statement says is so again."""
+    """Return whether a memory took back a value that the statement gives again."""
     back = taken_back(memory.content)
     return memory.slot is None and back is not None and back[1] != ANY and _takes_back(memory.content, statement)
 
@@ -214,7 +214,7 @@ def _of_fact(state: UserState, fact: str) -> Iterator[Memory]:
 
 
 def _filling(memories: Iterable[Memory], statement: Statement) -> list[Memory]:
-    """Return those that fill their slot for a statement, by when they were last said."""
+    """Return the memories that fill their slot for a statement, by the time last said."""
     filling = [
         m
         for m in memories
@@ -223,13 +223,14 @@ def _filling(memories: Iterable[Memory], statement: Statement) -> list[Memory]:
         and m.scope == statement.scope
         and m.known_to(statement.agent_id)
     ]
-    return sorted(filling, key=lambda m: m.said_at)  # stable: of two said at once the later decided is newer
+    return sorted(filling, key=lambda m: m.said_at)  # stable: of two said at once, the later decided is newer
 
 
 def newer_than(occupants: list[Memory], effective: datetime) -> Memory | None:
-    """Return the newest occupant if it is newer than `effective`: a value of then is history, formed as superseded.
+    """Return the newest occupant if it is newer than `effective`: an older value is formed as superseded.
 
-    A forgotten occupant counts: forgetting the present value does not bring a past one back. An expired one does not.
+    A forgotten occupant counts, because forgetting the current value does not bring back a past one. An expired one
+    does not count.
     """
     newest = next((m for m in reversed(occupants) if m.status_at(effective) != EXPIRED), None)
     return newest if newest is not None and newest.said_at > effective else None
@@ -241,7 +242,7 @@ def present(occupants: list[Memory], effective: datetime) -> list[Memory]:
 
 
 def supersede(draft: Draft, present: list[Memory], by: str, effective: datetime, reason: str | None = None) -> None:
-    """Draft that the memory `by` supersedes those present; without a reason because it says something newer."""
+    """Draft that the memory `by` supersedes the present ones; the default reason is that it is newer."""
     newer = draft.state.memories[by].attribute if present else None
     for old in present:
         draft.add(MemorySuperseded(envelope=draft.envelope(effective), memory_id=old.memory_id, superseded_by=by))
@@ -249,7 +250,7 @@ def supersede(draft: Draft, present: list[Memory], by: str, effective: datetime,
 
 
 def named(state: UserState, statement: Statement) -> Statement:
-    """Return a nickname as the user's name where no other name is known, else as one of the pet names."""
+    """Return a nickname as the user's name if no other name is known, else as one of the pet names."""
     name = replace(statement, attribute="user_name")
     others = [m for m in present(occupants(state, name), statement.effective) if not holds(m, statement.value)]
     return replace(statement, attribute="pet_names") if others else name
@@ -261,7 +262,7 @@ def holds(memory: Memory, value: str | None) -> bool:
 
 
 def fills_same(memory: Memory, statement: Statement) -> bool:
-    """Return whether a memory of the same text fills the same slot with the same value, as far as these are given."""
+    """Return whether a memory with the same text fills the same slot with the same value, as far as they are given."""
     if statement.attribute is None:
         return True
     return (

@@ -1,4 +1,4 @@
-"""Statements: what a candidate, a command or a memory says, as the duplicate rules and the slots compare it."""
+"""Statements of candidates, commands and memories, as the duplicate rules and the slots compare them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def of_candidate(item: CandidatesExtracted, candidate: Candidate, effective: datetime) -> Statement:
-    """Return what a candidate of an answer says at its effective time."""
+    """Return the statement of a candidate at its effective time."""
     return Statement(
         content=candidate.content.text,
         agent_id=item.envelope.agent_id,
@@ -32,7 +32,7 @@ def of_candidate(item: CandidatesExtracted, candidate: Candidate, effective: dat
 
 
 def of_command(item: RememberFact | ImportMemory, effective: datetime) -> Statement:
-    """Return what a command that brings a memory says at its effective time."""
+    """Return the statement of a command that adds a memory, at its effective time."""
     return Statement(
         content=item.content.text,
         agent_id=item.envelope.agent_id,
@@ -48,9 +48,9 @@ def of_command(item: RememberFact | ImportMemory, effective: datetime) -> Statem
 
 
 def of_memory(memory: Memory, content: str, effective: datetime, agent_id: str | None = None) -> Statement:
-    """Return what a text says in a memory's place, to the memory's own agent or to another one.
+    """Return the statement of a memory with the given text, for the memory's own agent or another one.
 
-    It has no vector: it is compared by text and slot alone.
+    It has no vector, so it is compared only by text and slot.
     """
     return Statement(
         content=content,

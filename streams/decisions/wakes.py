@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from streams.decisions.draft import Draft
 
 MAX_REMINDERS: Final = 1000
-"""Pending at the same time, of one user."""
+"""The most pending reminders of one user."""
 TOO_MANY: Final = Refusal.TOO_MANY.because(f"{MAX_REMINDERS} reminders wait already: cancel some first")
 NOT_WAITING: Final = Refusal.UNKNOWN.because("no such reminder waits: it was raised, was cancelled, or never was")
 _BELOW_ANY_COSINE: Final = -2.0
@@ -94,7 +94,7 @@ def _cancel(draft: Draft, item: CancelReminder) -> None:
 
 
 def _configure(draft: Draft, item: ConfigureWake) -> None:
-    """Configure the periodic wake of the user's agent; the same configuration again changes nothing, nor its slots."""
+    """Configure the periodic wake of the user's agent; a repeated configuration changes nothing, not even its slots."""
     wakes = draft.state.wakes
     if item.every_seconds is not None and not (is_periodic(item.every_seconds) and item.text is not None):
         reason = f"a wake needs a text, and a period of {LEAST_EVERY_SECONDS} to {MOST_EVERY_SECONDS} seconds"
@@ -122,7 +122,7 @@ def _configure(draft: Draft, item: ConfigureWake) -> None:
 
 
 def _contents(event: WakeConfigured) -> tuple[object, ...]:
-    """Return what a configuration asks for, without who asked and when."""
+    """Return the content of a configuration, without its author and time."""
     return (
         event.every_seconds,
         event.text,
@@ -137,10 +137,10 @@ def _contents(event: WakeConfigured) -> tuple[object, ...]:
 def decide_wakes(
     draft: Draft, tick: WakeDue, memory_limit: int, everyone: UserState, vectors: Callable[[], Mapping[str, bytes]]
 ) -> bool:
-    """Raise the wakes of a user that are due; return whether these are all. A raised wake is no longer due.
+    """Raise the due wakes of a user; return whether these are all. A raised wake is no longer due.
 
-    A periodic wake shows at most as many memories as its configuration says, a reminder at most `memory_limit`: of the
-    user and of `everyone`, which are the global ones. `vectors` returns the vectors of both, where any are shown.
+    A periodic wake shows at most as many memories as its configuration says, a reminder at most `memory_limit`. They
+    are the user's and the global ones of `everyone`. `vectors` returns the vectors of both, and is called on demand.
     """
     for reminder in due_reminders(draft.state.wakes, tick.as_of):
         if draft.is_full or len(draft.events) >= MAX_CHANGES - 1:
@@ -174,7 +174,7 @@ def decide_wakes(
 def _raise_periodic(
     draft: Draft, tick: WakeDue, everyone: UserState, vectors: Callable[[], Mapping[str, bytes]]
 ) -> None:
-    """Raise one wake for all slots that are due. In a round each memory is shown once, the nearest first."""
+    """Raise one wake for all due slots. In each round, every memory is shown once, the nearest first."""
     wakes = draft.state.wakes
     configured = wakes.configured
     slot = due_slot(wakes, tick.as_of)
@@ -208,7 +208,7 @@ def _raise_periodic(
 
 
 def put_right(draft: Draft, now: datetime) -> bool:
-    """Have the periodic wake go by what time it is, where a wrong clock has dated it ahead of that; True: it is all."""
+    """Date the periodic wake back to `now` if a wrong clock has dated it ahead; return True: this is the last part."""
     wakes = draft.state.wakes
     if wakes.configured is not None and since(wakes, wakes.configured) > now:
         agent_id = wakes.configured.envelope.agent_id

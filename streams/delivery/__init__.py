@@ -1,8 +1,8 @@
-"""What every agent needs to handle records one by one and lose none.
+"""Delivery: the tools with which agents handle records one by one without losing any.
 
 `delivery` is a record with its acknowledgement, as an agent receives it. `keyed_pool` runs the jobs of many users
-concurrently and those of one user in order. In a `fair_queue` tenants have turns, and so they have at the slots of
-`fair_slots`. `retry` repeats an action while the log or a shard is down. `dead_letter` appends what cannot be read or
-handled to the dead letters, and the agent goes on. `priority` lets callers who wait for an append go before the agents
-on the one event loop.
+concurrently and those of one user in order. A `fair_queue` and `fair_slots` serve tenants in turns. `retry` repeats an
+action while the log or a shard is down. `dead_letter` appends records that cannot be read or handled to the dead
+letters, and the agent continues. `priority` gives callers who wait for an append precedence over the agents on the
+event loop.
 """

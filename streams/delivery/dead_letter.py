@@ -1,4 +1,4 @@
-"""Dead letters: records that cannot be read or handled, kept with their bytes and the reason, while agents go on."""
+"""Dead letters: records that cannot be read or handled, kept with their bytes and the reason. Agents skip them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _INPUTS: Final = frozenset(topic.name for topic in INPUTS)
 KEPT_BYTES: Final = 64 * 1024
-"""What a letter keeps of a record that is too large for it."""
+"""How many bytes a letter keeps of a record that is too large for it."""
 
 
 def letter_about(record: Record, reason: str, detail: str) -> DeadLetter:
@@ -52,14 +52,15 @@ async def put_aside(log: Log, record: Record, reason: str, detail: str) -> None:
     partition = record.position.partition % await log.partitions(DEAD_LETTERS.name)
     try:
         await append_with_retry(log, [_record_of(letter, partition, record)])
-    except RecordTooLarge:  # it came compressed, and is larger now
+    except RecordTooLarge:  # it arrived compressed, and is larger uncompressed
         await append_with_retry(log, [_record_of(_truncated(letter), partition, record)])
 
 
 def _record_of(letter: DeadLetter, partition: int, record: Record) -> NewRecord:
-    """Return a letter as a record; where the record was first is kept if it was sent back before.
+    """Return a letter as a record, with the original position in its headers if it was sent back before.
 
-    It lies under the key of whose words it holds, and goes with that user, whatever key the record had.
+    Its key is that of the user whose words it contains, whatever key the record had, so that it is erased with the
+    user.
     """
     sent_back = headers_in_clear(record.headers)
     value, key = codec.encode(letter), letter.key

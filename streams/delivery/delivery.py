@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def always() -> bool:
-    """Tell that there was no rebalance: the default for logs without one."""
+    """Return True: the default for logs that never rebalance."""
     return True
 
 
@@ -20,9 +20,9 @@ def always() -> bool:
 class Delivery:
     """A record may be delivered any number of times; `ack` says that its position needs no further delivery.
 
-    `is_current` returns whether the delivery is of the present assignment. After a rebalance the log delivers again
-    from the committed offset on. A handler that waited meanwhile must then do nothing: the record comes again, after
-    those before it, and handled now it would overtake them.
+    `is_current` returns whether the delivery belongs to the current assignment. After a rebalance, the log delivers
+    again from the committed offset on. A handler that waited meanwhile must then do nothing: the record is delivered
+    again after its predecessors, which it would otherwise overtake.
     """
 
     record: Record

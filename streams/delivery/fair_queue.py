@@ -1,4 +1,4 @@
-"""A queue whose parties have turns: whoever has much in it keeps nobody else waiting for all of that."""
+"""A queue that serves parties in turns, so that a party with many items does not delay the others."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ Item = TypeVar("Item")
 
 
 class FairQueue(Generic[Item]):
-    """Gives an item of the party that has waited longest for its turn; those of one party in their order.
+    """A queue that serves the party that has waited longest for its turn, and the items of one party in order.
 
-    So a party (a tenant) with one item waits for at most one item of each other party, however many these have.
+    A party (a tenant) with one item therefore waits for at most one item of each other party.
     """
 
     def __init__(self) -> None:
@@ -22,11 +22,11 @@ class FairQueue(Generic[Item]):
         self._parties: OrderedDict[Hashable, deque[Item]] = OrderedDict()
 
     def __bool__(self) -> bool:
-        """Return whether anything waits."""
+        """Return whether any item is waiting."""
         return bool(self._parties)
 
     def put(self, party: Hashable, item: Item) -> None:
-        """Add an item behind those of its party."""
+        """Add an item after those of its party."""
         items = self._parties.get(party)
         if items is None:
             self._parties[party] = deque([item])
@@ -34,7 +34,7 @@ class FairQueue(Generic[Item]):
             items.append(item)
 
     def take(self) -> Item:
-        """Remove and return the next item. Raises KeyError where none waits."""
+        """Remove and return the next item. Raises KeyError if none is waiting."""
         party, items = next(iter(self._parties.items()), (None, None))
         if items is None:
             raise KeyError("nothing waits")

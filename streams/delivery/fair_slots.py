@@ -1,4 +1,4 @@
-"""Slots that are given in turns: whoever wants many of them keeps nobody else waiting for all of these."""
+"""Slots that are given to parties in turns, so that a party with many requests does not delay the others."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 class FairSlots:
-    """At most `count` at a time; a free slot goes to the next party that waits, and within a party to the first.
+    """A number of slots; a free slot goes to the next waiting party, and within a party to its first request.
 
-    So a party (a tenant) with one request waits for at most one request of each other party, however many these have.
+    A party (a tenant) with one request therefore waits for at most one request of each other party.
     """
 
     def __init__(self, count: int) -> None:
@@ -41,7 +41,7 @@ class FairSlots:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
-                self._give()  # it was given just before: the next one takes it
+                self._give()  # the slot was just granted: pass it on
             else:
                 self._waiting.remove(party, turn)
             raise

@@ -1,4 +1,4 @@
-"""The keyed pool: users concurrently, the jobs of one user one at a time in the order of arrival."""
+"""The keyed pool: it runs users' jobs concurrently, but those of one user one at a time in the order of arrival."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ log = logging.getLogger("mnemolog")
 Job: TypeAlias = "Callable[[], Awaitable[None]]"
 Item = TypeVar("Item")
 MAX_QUEUED: Final = 2_000
-"""Jobs that may be queued; beyond them `submit` waits, and the log is read no further."""
+"""The most queued jobs; at this number `submit` waits, and the log is not read further."""
 MAX_SHARED: Final = 64
-"""Items that one job does at a time."""
+"""The most items that one job handles."""
 
 
 def one_party(_key: Hashable) -> Hashable:
-    """Say that all keys are one party's."""
+    """Return the same party for all keys."""
     return None
 
 
 @dataclass(frozen=True, slots=True)
 class _Shared:
-    """An item of a job that does all that wait for it."""
+    """An item for a job that handles all consecutive items in the queue at once."""
 
     work: Callable[[Sequence[Any]], Awaitable[None]]
     item: object
@@ -41,7 +41,7 @@ class _Shared:
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """A key's turn that is held without a job; `release` gives it back."""
+    """A key's turn that is held without running a job; `release` gives it back."""
 
     _queue: deque[Job | _Shared]
     _is_held: Callable[[], bool]
@@ -49,16 +49,16 @@ class Hold:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether a job of the key waits for it, or it was dropped: jobs of the key may be running then."""
+        """Whether a job of the key waits for the turn, or the turn was dropped, so that jobs may be running."""
         return bool(self._queue) or not self._is_held()
 
 
 class KeyedPool:
-    """Runs at most `slots` jobs at a time. A job takes a slot when it runs, not while it waits behind its own key.
+    """Runs at most `slots` jobs at a time. A job takes a slot when it runs, not while it waits for jobs of its key.
 
     Jobs belong to a partition. `drop` cancels the jobs of a revoked one. A job that raises NotHeld ends the queue of
-    its key: the log delivers those records again, in order. Jobs handle their other errors themselves; one that
-    escapes goes to `failure`, and the owner of the pool decides.
+    its key: the log delivers those records again, in order. Jobs handle all other errors themselves; one that escapes
+    is passed to `failure`, for the owner of the pool to decide.
     """
 
     def __init__(
@@ -68,9 +68,9 @@ class KeyedPool:
         took: Callable[[float], None] = lambda _seconds: None,
         party: Callable[[Hashable], Hashable] = one_party,
     ) -> None:
-        """Report to `took` how many seconds each job ran, without the time that it was queued.
+        """Report to `took` how many seconds each job ran, without its time in the queue.
 
-        `party` says whose a key is: slots are given to parties in turns.
+        `party` returns the party of a key; parties get slots in turns.
         """
         self._slots = FairSlots(slots)
         self._party = party
@@ -83,7 +83,7 @@ class KeyedPool:
         self._changed = asyncio.Event()
 
     async def submit(self, partition: int, key: Hashable, job: Job) -> None:
-        """Queue a job behind those of its key; wait while MAX_QUEUED are queued.
+        """Queue a job after those of its key; wait while MAX_QUEUED jobs are queued.
 
         A job whose partition is dropped while it waits here is not queued: it would overtake the dropped ones, which
         are delivered again.
@@ -93,7 +93,7 @@ class KeyedPool:
     async def share(
         self, partition: int, key: Hashable, work: Callable[[Sequence[Item]], Awaitable[None]], item: Item
     ) -> None:
-        """Queue an item as `submit` does a job; those that wait one behind the other for equal work are done by one."""
+        """Queue an item as `submit` queues a job; one job handles consecutive items for the same work."""
         await self._queue(partition, key, _Shared(work, item))
 
     async def _queue(self, partition: int, key: Hashable, job: Job | _Shared) -> None:
@@ -112,7 +112,7 @@ class KeyedPool:
         self._tasks[place] = asyncio.get_running_loop().create_task(self._run(place))
 
     def hold(self, partition: int, key: Hashable) -> Hold | None:
-        """Take a key's turn without a job; None where a job of the key is queued or running. Its jobs wait then."""
+        """Take a key's turn without a job, so that its jobs wait; None if one is queued or running already."""
         place = (partition, key)
         if place in self._queues:
             return None
@@ -146,7 +146,7 @@ class KeyedPool:
         self._drops[partition] += 1
         for place in [p for p in self._queues if p[0] == partition]:
             self._waiting -= len(self._queues.pop(place))
-            if (task := self._tasks.pop(place, None)) is not None:  # else its turn is held
+            if (task := self._tasks.pop(place, None)) is not None:  # without a task, its turn is held
                 task.cancel()
         self._changed.set()
 
@@ -181,7 +181,7 @@ class KeyedPool:
 
 
 def _next(queue: deque[Job | _Shared]) -> tuple[Job, int]:
-    """Return the job to run now, and how many of the queue it does."""
+    """Return the job to run now, and how many entries of the queue it handles."""
     first = queue[0]
     if not isinstance(first, _Shared):
         return first, 1

@@ -1,4 +1,4 @@
-"""Priority on the one event loop: callers who wait for an append go before the agents, whose records are in the log."""
+"""Priority on the event loop: callers who wait for an append precede the agents, whose records are safe in the log."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LONGEST_SECONDS: Final = 0.02
-"""An agent gives way at most so long: an endless stream of callers slows the agents down, but never stops them."""
+"""The longest that an agent gives way: an endless stream of callers slows the agents down, but never stops them."""
 
 LINGER_SECONDS: Final = 0.008
 """How long a caller that brought a batch keeps the event loop: its next batch is often on its way."""
 BATCH_RECORDS: Final = 100
-"""Fewer records are no batch: single events may come so often that agents would give way all the time to no work."""
+"""The fewest records of a batch: frequent single events must not make the agents give way all the time."""
 LONGEST_TURN_SECONDS: Final = 0.001
-"""After so long an agent lets the event loop run something else."""
+"""How long an agent runs before it gives way."""
 
 
 class AppendPriority:
-    """Counts the callers that go first; agents give way before each of their turns."""
+    """The count of callers with priority; agents give way before each of their turns."""
 
     def __init__(self, *, longest_seconds: float = LONGEST_SECONDS, linger_seconds: float = LINGER_SECONDS) -> None:
         """`longest_seconds`: the longest that agents give way; `linger_seconds`: how long a batch keeps its turn."""
@@ -34,9 +34,9 @@ class AppendPriority:
 
     @contextmanager
     def first(self, records: int) -> Iterator[None]:
-        """Go first inside this block, with so many records.
+        """Have priority inside this block, which appends a number of records.
 
-        Do not wait for an agent inside it: the agent gives way to the block.
+        Do not wait for an agent inside the block, because agents give way to it.
         """
         self._first += 1
         self._free.clear()
@@ -52,7 +52,7 @@ class AppendPriority:
                 self._free.set()
 
     async def give_way(self) -> None:
-        """Give the event loop to others: for one turn, and while callers go first for at most LONGEST_SECONDS."""
+        """Yield the event loop for one turn, and while callers have priority for at most LONGEST_SECONDS."""
         await asyncio.sleep(0)
         if not self._free.is_set():
             try:

@@ -1,4 +1,4 @@
-"""Retry: the same action again, with growing pauses, until the log or the shard that was down is back."""
+"""Retry: repeat an action with growing pauses until the log or the shard is available again."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Result = TypeVar("Result")
 
 
 def pauses() -> Callable[[], float]:
-    """Return a function that returns the next pause in seconds: 0.1, then twice the one before, at most 30."""
+    """Return a function that returns the next pause in seconds: 0.1, then twice the previous one, at most 30."""
     length = FIRST_PAUSE_SECONDS / 2
 
     def next_pause() -> float:
@@ -42,7 +42,7 @@ async def retry(
     pause: Callable[[], float] | None = None
     while True:
         try:
-            return await action()  # as nearly always, so nothing is prepared for failures
+            return await action()  # it nearly always succeeds, so nothing is prepared for failures
         except waits_for as error:
             on_retry(error)
             pause = pause or pauses()
@@ -57,7 +57,7 @@ async def append_with_retry(log: Log, records: Sequence[NewRecord]) -> list[Appe
 async def fold_with_retry(
     action: Callable[[], Awaitable[None]], hindered: Callable[[Exception], None] = lambda _: None
 ) -> None:
-    """Fold, waiting while the shard's file cannot be written; `hindered` is told the reason at each attempt."""
+    """Fold, waiting while the shard's file cannot be written; `hindered` is called with each failure."""
 
     def warn(error: Exception) -> None:
         log.warning("waiting: %s", error)
@@ -67,7 +67,7 @@ async def fold_with_retry(
 
 
 async def catch_up(shards: Shards, topic: str, partition: int, end: int) -> None:
-    """Fold a topic's partition up to the offset `end`, when its shard's file can be written. Raises NotHeld."""
+    """Fold a topic's partition up to the offset `end`, waiting for the shard's file if needed. Raises NotHeld."""
     if not shards.has_folded(topic, partition, end):
         await fold_with_retry(lambda: shards.up_to(topic, partition, end))
 

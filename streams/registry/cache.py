@@ -1,4 +1,4 @@
-"""A file of the data directory with the schemas of known ids: the schema of an id never changes."""
+"""A file in the data directory with the schemas of known ids. It stays valid: the schema of an id never changes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class SchemaCache:
     """Schemas by id. Without the file, or with one that cannot be read, the registry is asked again."""
 
     def __init__(self, file: Path, registry: str) -> None:
-        """Read the file; one that was written for another registry is ignored, as each registry has ids of its own."""
+        """Read the file; one written for another registry is ignored, because each registry has its own ids."""
         self._file = file
         self._registry = hashlib.sha256(registry.encode()).hexdigest()  # a URL may hold a password
         self._schemas: dict[str, list[str]] = {}
@@ -34,7 +34,7 @@ class SchemaCache:
             log.warning("%s cannot be read, the schema registry is asked again: %s", file, error)
 
     def get(self, schema_id: SchemaId) -> list[str] | None:
-        """Return the texts of the schemas that an id's schema refers to, then its own; None where it is not known."""
+        """Return the texts of the schemas that an id's schema refers to, then its own; None if the id is unknown."""
         return self._schemas.get(str(schema_id))
 
     def put(self, schema_id: SchemaId, texts: list[str]) -> None:

@@ -1,6 +1,6 @@
 """The schema registry, by Confluent's API: schemas by their id, and ours under their subjects.
 
-Producers find the input schemas there, and whoever reads the ledger without mnemolog finds what it was written with.
+Producers find the input schemas there, and readers of the ledger without mnemolog find its writer schemas.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ log = logging.getLogger("mnemolog")
 LONGEST_PAUSE_SECONDS: Final = 5.0
 COMPATIBILITY: Final = "FULL_TRANSITIVE"
 CONFLICT_ATTEMPTS: Final = 5
-"""How often a subject's compatibility is set while other workers set it too."""
+"""How many times to try to set a subject's compatibility while other workers set it too."""
 NO_SUCH_SCHEMA: Final = 40403
-"""The registry's own error code; a 404 without it comes from something that is no registry."""
+"""The registry's own error code; a 404 without it does not come from a registry."""
 MAX_ID: Final = 2**31 - 1
 MAX_REFERENCES: Final = 100
 
@@ -49,13 +49,13 @@ class WriterSchemas(Protocol):
     async def writer(self, schema_id: SchemaId, waits: Callable[[], None] = lambda: None) -> object:
         """Return the parsed schema of an id, waiting while the registry is down.
 
-        Each failed attempt calls `waits`. Raises Undecodable for an id that no Avro schema has.
+        Each failed attempt calls `waits`. Raises Undecodable for an id that does not belong to an Avro schema.
         """
         ...
 
 
 class NoRegistry:
-    """Stands in where no registry is configured: registers nothing, and knows no id."""
+    """The absence of a configured registry: it registers nothing and knows no id."""
 
     is_registered = False
 
@@ -78,17 +78,17 @@ class NoRegistry:
 
 
 def subjects() -> Iterator[tuple[str, str]]:
-    """Yield each input message's subject and our schema there (TopicRecordNameStrategy: a topic has several types)."""
+    """Yield each input message's subject and our schema (TopicRecordNameStrategy, as a topic has several types)."""
     for topic in INPUTS:
         for message in topic.messages:
             yield _subject(topic, message, newest_version(message))
 
 
 def ledger_subjects() -> Iterator[tuple[str, str]]:
-    """Yield the subject and schema of each version of what the ledger holds, the oldest first.
+    """Yield the subject and schema of each version of the ledger's messages, the oldest first.
 
-    A ledger is kept indefinitely, so all versions are in use. The events lie within decisions, under the ledger's name.
-    With them goes the data key, which opens them.
+    A ledger is kept indefinitely, so all versions are in use. Events are inside decisions, and have subjects under the
+    ledger's name. The data key, which decrypts them, is included.
     """
     messages = [*((LEDGER, message) for message in (*LEDGER.messages, *LEDGER_EVENTS)), (KEYS, DataKey)]
     for topic, message in messages:
@@ -99,7 +99,7 @@ def ledger_subjects() -> Iterator[tuple[str, str]]:
 def _subject(topic: Topic, message: type, version: int) -> tuple[str, str]:
     schema = released_schema(message, version)
     text = orjson.dumps(schema).decode()
-    # Apicurio 3.0 guesses the type of a schema and fails on "{}" in a text: the same JSON with an escape.
+    # Apicurio 3.0 guesses the type of a schema and fails on "{}" in a text: send the same JSON with an escape.
     return f"{topic.name}-{schema['namespace']}.{schema['name']}", text.replace('"{}"', r'"\u007b\u007d"')
 
 
@@ -116,7 +116,7 @@ class SchemaRegistry:
         self._requests: dict[SchemaId, asyncio.Task[object]] = {}
 
     async def aclose(self) -> None:
-        """Cancel what is waited for, and close the connections."""
+        """Cancel the pending requests, and close the connections."""
         requests = list(self._requests.values())
         for task in requests:
             task.cancel()
@@ -137,7 +137,7 @@ class SchemaRegistry:
     def _forget_request(self, schema_id: SchemaId, done: asyncio.Task[object]) -> None:
         del self._requests[schema_id]
         if not done.cancelled():
-            # The callers have the error. asyncio would complain of it if they were all cancelled meanwhile.
+            # The callers have the error. Retrieving it keeps asyncio from warning if they were all cancelled.
             done.exception()
 
     async def _find(self, schema_id: SchemaId, waits: Callable[[], None]) -> object:
@@ -166,7 +166,7 @@ class SchemaRegistry:
         """
         if isinstance(schema_id, str):
             response = await self._client.request("GET", f"/schemas/guids/{schema_id}")
-            if response.status_code == HTTPStatus.NOT_FOUND:  # of a registry that has no such route, too
+            if response.status_code == HTTPStatus.NOT_FOUND:  # also the answer of a registry without this route
                 raise Undecodable(
                     f"the schema registry at {self.url} knows no schema {schema_id}, or finds none by a GUID: have the "
                     "producer write the schema's id before the body, or send JSON"
@@ -203,9 +203,9 @@ class SchemaRegistry:
     async def register(self) -> None:
         """Register our schemas, make each subject FULL_TRANSITIVE, and cache the inputs' ids; safe to repeat.
 
-        Raises RegistryUnavailable, and RegistryRefused where the subject of an input holds a version that ours is
-        incompatible with: we could not read what producers write. Nobody writes by the ledger's subjects but we, so a
-        refusal there is logged.
+        Raises RegistryUnavailable, and RegistryRefused if the subject of an input holds a version that is incompatible
+        with ours: we could not read the producers' records. Only mnemolog writes with the ledger's subjects, so a
+        refusal of those is only logged.
         """
         for subject, schema in subjects():
             self._cache_ours(await self._register(subject, schema), schema)
@@ -230,7 +230,7 @@ class SchemaRegistry:
         return self._client.successful(response).get("id")
 
     async def _set_compatibility(self, subject: str) -> None:
-        """Set a subject's compatibility; again at once on a 409, which says that another worker sets it too."""
+        """Set a subject's compatibility; retry at once on a 409, which means that another worker sets it too."""
         for _ in range(CONFLICT_ATTEMPTS):
             response = await self._client.request("PUT", f"/config/{subject}", {"compatibility": COMPATIBILITY})
             if response.status_code != HTTPStatus.CONFLICT:
@@ -252,7 +252,7 @@ class SchemaRegistry:
             )
 
     async def register_now(self) -> None:
-        """Register; where the registry is down, log it and leave it to `register_later`. Raises RegistryRefused."""
+        """Register; if the registry is down, log that and leave it to `register_later`. Raises RegistryRefused."""
         try:
             await self.register()
         except RegistryUnavailable as error:
@@ -263,7 +263,7 @@ class SchemaRegistry:
     async def register_later(self) -> None:
         """Register as soon as the registry is up, unless `register_now` did.
 
-        A refusal is logged and ends the attempts: it prevents a start, but does not stop a worker that runs.
+        A refusal is logged and ends the attempts: it prevents a start, but does not stop a running worker.
         """
         pause = pauses()
         while not self.is_registered:
@@ -279,7 +279,7 @@ class SchemaRegistry:
             log.info("our schemas are registered at %s", self.url)
 
     async def unregistered(self) -> tuple[list[str], list[str]]:
-        """Return the subjects that still lack our schema, and those of inputs that would refuse it.
+        """Return the subjects that still lack our schema, and the input subjects that would refuse it.
 
         Raises RegistryUnavailable.
         """
@@ -302,7 +302,7 @@ class SchemaRegistry:
 
 
 def _are_alike(schema_id: int, texts: list[str], schema: str) -> bool:
-    """Return whether the cached texts of an id are our schema; texts that cannot be read are another one."""
+    """Return whether the cached texts of an id are our schema; unreadable texts are not."""
     try:
         return _canonical(schema_id, texts) == _canonical(schema_id, [schema])
     except Undecodable:
@@ -315,7 +315,7 @@ def _canonical(schema_id: int, texts: list[str]) -> str:
 
 
 def _parsed(schema_id: SchemaId, texts: list[str]) -> Any:  # noqa: ANN401 - a parsed schema
-    """Return the last schema parsed, with the names that those before it define. Raises Undecodable."""
+    """Return the last schema, parsed with the names that the previous ones define. Raises Undecodable."""
     named: dict[str, Any] = {}
     try:
         *_, last = [parse_schema(orjson.loads(text), named_schemas=named) for text in texts]

@@ -1,4 +1,4 @@
-"""Requests to a schema registry. Its password is in no log and in no error."""
+"""Requests to a schema registry. Its password never appears in logs or errors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def without_password(url: str) -> str:
 
 
 def json_object(response: httpx.Response) -> dict[str, Any]:
-    """Return the JSON object in a response, an empty one where there is none."""
+    """Return the JSON object in a response; an empty one if there is none."""
     try:
         body = orjson.loads(response.content)
     except orjson.JSONDecodeError:
@@ -43,8 +43,8 @@ class RegistryClient:
             if address.username
             else None,  # httpx would log them with the URL
             timeout=TIMEOUT_SECONDS,
-            verify=httpx.create_ssl_context(),  # as SSL_CERT_FILE names the authorities
-            trust_env=False,  # its password and our schemas go through no proxy
+            verify=httpx.create_ssl_context(),  # respects SSL_CERT_FILE
+            trust_env=False,  # keep its password and our schemas away from proxies
             headers={"Content-Type": MEDIA_TYPE, "Accept": MEDIA_TYPE},
         )
 
@@ -53,7 +53,7 @@ class RegistryClient:
         await self._http.aclose()
 
     async def request(self, method: str, path: str, body: object = None) -> httpx.Response:
-        """Return the response, whatever its status. Raises RegistryUnavailable where there is none."""
+        """Return the response, whatever its status. Raises RegistryUnavailable if there is none."""
         content = None if body is None else orjson.dumps(body)
         try:
             return await self._http.request(method, path, content=content)

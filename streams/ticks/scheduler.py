@@ -1,4 +1,4 @@
-"""The clock of decay and retention: appends each due slot to the inboxes of the assigned partitions, once."""
+"""The clock of decay and retention: it appends each due slot once to the inboxes of the assigned partitions."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 CHECK_EVERY_SECONDS: Final = 1.0
 CHECK_SECONDS: Final = 5.0
-"""How long the check of one partition may take; then the others are checked first."""
+"""How long the check of one partition may take before the others are checked first."""
 RETENTION_EVERY: Final = timedelta(hours=24)
-"""Evatar removes once a day what is older than its retention."""
+"""Once a day, as in Evatar."""
 EMPTY_EVERY: Final = timedelta(seconds=5)
 FAR_AHEAD: Final = timedelta(days=1)
-"""A log's time that lies further ahead of the clock comes from a clock that was wrong."""
+"""A log time that is further ahead of the clock comes from a wrong clock."""
 MAX_MISSED_SLOTS: Final = 4_000
-"""How many missed slots are caught up at most; at one a day about ten years."""
+"""The most missed slots that are caught up: about ten years at one a day."""
 
 
 def tick_id(policy: str, as_of: datetime) -> str:
@@ -86,12 +86,12 @@ def slots_between(first: datetime, last: datetime, every: timedelta) -> list[dat
 
 
 def always(_partition: int) -> bool:
-    """Have each partition checked."""
+    """Return True: every partition is checked."""
     return True
 
 
 def never() -> bool:
-    """Trust the clock."""
+    """Return False: the clock is trusted."""
     return False
 
 
@@ -102,9 +102,9 @@ async def check_regularly(
     check_seconds: float = CHECK_SECONDS,
     is_due: Callable[[int], bool] = always,
 ) -> None:
-    """Check each assigned partition, without end; one whose log or shard is down delays the others only shortly.
+    """Check each assigned partition, without end; one whose log or shard is down delays the others only briefly.
 
-    `is_due` says of a partition whether it needs a look at all: it waits for nothing, and raises as `check` does.
+    `is_due` returns whether a partition needs a check at all: it does not wait, and raises the same errors as `check`.
     """
     while True:
         await asyncio.sleep(every_seconds)
@@ -119,7 +119,7 @@ async def check_regularly(
 
 
 class TickScheduler:
-    """Appends due slots, missed ones first. The clock only says when to check; the tick says what time it is."""
+    """Appends due slots, missed ones first. The clock only decides when to check; the tick carries the time."""
 
     def __init__(
         self,
@@ -136,8 +136,8 @@ class TickScheduler:
     ) -> None:
         """Schedule a slot every period, from the first record in one of `topics` on; none while the clock is doubted.
 
-        `handled` returns the offset of a topic's partition before which all is extracted and in the inbox. `make` makes
-        the tick of a partition and a slot; without it nothing is ever due.
+        `handled` returns the offset of a topic's partition before which everything is extracted and in the inbox.
+        `make` returns the tick for a partition and a slot; without it, nothing is ever due.
         """
         self._log = log
         self._shards = shards
@@ -151,7 +151,7 @@ class TickScheduler:
         self._emitted: dict[int, str] = {}
         self._begins: dict[int, datetime] = {}
         self._nothing_due: dict[int, tuple[datetime, datetime]] = {}
-        """By partition, from when until when no slot can be due."""
+        """The times from which and until which no slot can be due, by partition."""
 
     async def run(self) -> None:
         """Check all assigned partitions regularly, without end."""
@@ -159,7 +159,7 @@ class TickScheduler:
         await check_regularly(self._shards, self.append_due, every_seconds, self._check_seconds, self._may_be_due)
 
     async def append_due(self, partition: int) -> list[datetime]:
-        """Append the oldest due slot once all observations before it are extracted; return what was appended."""
+        """Append the oldest due slot once all observations before it are extracted; return the appended slots."""
         now = self._clock.now()
         due = await self.due(partition)
         if due:  # another worker may have applied them while it had the partition
@@ -183,10 +183,10 @@ class TickScheduler:
         return between is None or not between[0] <= self._clock.now() < between[1]  # a clock may be set back
 
     def _next_slot(self, partition: int, now: datetime) -> datetime:
-        """Return when a slot may be due where none was: what is applied stays so, also when it is reverted.
+        """Return when the next slot may be due if none is due now: an applied slot never becomes due again.
 
-        A partition without a record is looked at again in EMPTY_EVERY: by its log's clock its first one may come before
-        a slot that has passed by this machine's.
+        A partition without records is checked again after EMPTY_EVERY: by the log's clock, its first record may precede
+        a slot that has passed by this machine's clock.
         """
         period = self._every.total_seconds()
         slot = datetime.fromtimestamp((now.timestamp() // period + 1) * period, UTC)
@@ -208,9 +208,9 @@ class TickScheduler:
         return due[::-1]
 
     async def _begin(self, partition: int) -> datetime | None:
-        """Return the log time of the first record that the partition held when this was asked first.
+        """Return the log time of the first record that the partition held at the first call; None without records.
 
-        Records that lie far ahead of the clock were dated by a wrong one: the first after them counts.
+        Records far ahead of the clock were dated by a wrong clock: the first one after them counts.
         """
         if partition not in self._begins:
             latest = self._clock.now() + FAR_AHEAD
@@ -221,7 +221,7 @@ class TickScheduler:
         return self._begins[partition]
 
     async def _first_until(self, topic: str, partition: int, latest: datetime) -> datetime | None:
-        """Return the time of a partition's first record that is not dated later; None without any."""
+        """Return the time of a partition's first record that is not dated after `latest`; None without one."""
         start, limit = 0, 1
         while records := await self._log.read(topic, partition, start, limit):
             if (first := next((r.recorded_at for r in records if r.recorded_at <= latest), None)) is not None:
@@ -230,7 +230,7 @@ class TickScheduler:
         return None
 
     async def _is_extracted(self, partition: int, slot: datetime) -> bool:
-        """Return whether the answers to everything that was logged before the slot are in the inbox."""
+        """Return whether the answers to all observations logged up to the slot are in the inbox."""
         for topic in INPUTS:
             unhandled = await self._log.read(topic.name, partition, self._handled(topic.name, partition), 1)
             if unhandled and unhandled[0].recorded_at <= slot:

@@ -1,4 +1,4 @@
-"""The clock of wakes: checks regularly, and appends a tick only when a reminder or a periodic wake is due."""
+"""The clock of wakes: it checks regularly, and appends a tick only when a reminder or a periodic wake is due."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ CHECK_EVERY_SECONDS: Final = 0.5
 def wake_due(partition: int, as_of: datetime, *, after: int | None = None) -> WakeDue:
     """Return a partition's tick of wakes; the same instant always gives the same id.
 
-    With `after` the id comes from that number instead: the version of the partition's own state, so that two workers
-    that follow each other do not append two ticks for what is due once.
+    With `after`, the id comes from that number instead: the version of the partition's own state, so that successive
+    workers do not append two ticks for the same wake.
     """
     as_of = as_of.astimezone(UTC)
     envelope = tick_envelope(partition, WAKE, as_of)
@@ -38,7 +38,7 @@ def wake_due(partition: int, as_of: datetime, *, after: int | None = None) -> Wa
 
 
 class WakeScheduler:
-    """Appends ticks for the assigned partitions. The clock only says when to check; the tick says what time it is."""
+    """Appends ticks for the assigned partitions. The clock only decides when to check; the tick carries the time."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class WakeScheduler:
         every_seconds: float = CHECK_EVERY_SECONDS,
         is_doubted: Callable[[], bool] = never,
     ) -> None:
-        """Check so often what is due, unless the clock is doubted."""
+        """Check every `every_seconds`, except while the clock is doubted."""
         self._log = log
         self._shards = shards
         self._clock = clock

@@ -1,4 +1,4 @@
-"""A sentence encoder in ONNX, run by onnxruntime: only the encoder's process loads this, and its packages."""
+"""A sentence encoder in ONNX, run by onnxruntime. Only the encoder's process loads this module and its packages."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ _OF_A_TEXT: Final = "sentence_embedding"
 
 
 class OnnxEncoder:
-    """Texts go in, vectors of any length come out.
+    """An encoder that turns texts into vectors of any length.
 
-    A model that is quantised dynamically takes its scale from the whole of a batch: there a text's vector would depend
-    on the texts beside it, so each is computed alone. Others compute a batch, padded.
+    A dynamically quantised model takes its scale from the whole batch, so that a text's vector would depend on the
+    other texts: it computes each text alone. Other models compute a padded batch.
     """
 
     def __init__(self, folder: OnnxFolder, threads: int) -> None:
-        """Load the model. Raises whatever onnxruntime and tokenizers raise for files that are none of theirs."""
+        """Load the model. Raises the errors of onnxruntime and tokenizers for files that they cannot read."""
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # a core is the event loop's
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # one core belongs to the event loop
         self._session = onnxruntime.InferenceSession(str(folder.model), options, providers=["CPUExecutionProvider"])
         self._tokenizer = Tokenizer.from_file(str(folder.tokenizer))
         self._tokenizer.no_padding()
@@ -45,7 +45,7 @@ class OnnxEncoder:
         self._alone = is_quantised_dynamically(folder.model)
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return the vectors, shape (len(texts), dimensions), as the model has them: not of unit length."""
+        """Return the model's vectors, shape (len(texts), dimensions), which are not of unit length."""
         if not texts:
             return np.empty((0, 0), np.float32)
         if self._alone:
@@ -73,7 +73,7 @@ class OnnxEncoder:
 
 
 def _pooled(found: NDArray[np.float32], mask: NDArray[np.int64], pooling: str) -> NDArray[np.float32]:
-    """Make of the tokens' vectors, shape (texts, tokens, dimensions), those of the texts."""
+    """Return the vectors of texts from those of their tokens, shape (texts, tokens, dimensions)."""
     if found.ndim == 2:  # noqa: PLR2004 - (texts, dimensions)
         return found
     weights = mask[:, :, None].astype(np.float32)

@@ -1,4 +1,4 @@
-"""A sentence encoder that fastembed knows by name: only the encoder's process loads its package."""
+"""A sentence encoder that fastembed knows by name. Only the encoder's process loads its package."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ _BATCH: Final = 16
 
 
 class FastembedEncoder:
-    """Texts go in, vectors come out; each alone where the model is quantised dynamically, as of an ONNX folder."""
+    """An encoder that turns texts into vectors; each alone if the model is dynamically quantised, like OnnxEncoder."""
 
     def __init__(self, model: str, threads: int, *, folder: str = "", cache: str = "") -> None:
         """Load the model from `folder`, else from `cache` (by default FASTEMBED_CACHE_PATH), else download it there.
 
-        Raises ValueError, which says what to do.
+        Raises ValueError, whose message says what to do.
         """
-        from fastembed import TextEmbedding  # noqa: PLC0415 - an extra: this module can be read without it
+        from fastembed import TextEmbedding  # noqa: PLC0415 - an extra: this module can be imported without it
 
         found: dict[str, Any] = {"specific_model_path": folder} if folder else {}
         try:
             self._model = TextEmbedding(model, threads=threads, cache_dir=cache or None, **found)
         except ValueError as error:
-            if "from any source" not in str(error):  # fastembed's own words, such as for a name that it does not know
+            if "from any source" not in str(error):  # fastembed's own message, for example about an unknown name
                 raise
             detail = (
                 f"fastembed has no {model} in its cache and cannot download it: copy its files to a folder here, and "

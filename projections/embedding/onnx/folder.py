@@ -1,4 +1,4 @@
-"""A folder with a sentence encoder in ONNX: what its configuration files and the setting's options say about it."""
+"""A folder with a sentence encoder in ONNX, described by its configuration files and the setting's options."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ _DYNAMIC: Final = b"DynamicQuantizeLinear"
 
 @dataclass(frozen=True, slots=True)
 class OnnxFolder:
-    """What is needed to run the model. Lengths are in tokens, special ones included."""
+    """The properties that are needed to run the model. Lengths are in tokens, including special ones."""
 
     model: Path
     tokenizer: Path
     pooling: str
-    """cls, mean, max or last: which tokens' vectors become the text's; none: the model's output is one already."""
+    """How the vectors of tokens become the text's: cls, mean, max or last; none if the model's output is the text's."""
     query_prefix: str
     passage_prefix: str
     max_tokens: int
 
     def fingerprint(self) -> str:
-        """Return 12 hex digits of what makes vectors: another path has the same, other weights have others.
+        """Return 12 hex digits that depend on the weights and options of the model, but not on its path.
 
-        Reads the whole model: a tenth of a second for 100 MB. Raises EmbedderUnusable.
+        It reads the whole model: a tenth of a second for 100 MB. Raises EmbedderUnusable.
         """
         said = (self.pooling, self.query_prefix, self.passage_prefix, self.max_tokens)
         found = hashlib.blake2b(orjson.dumps(said), digest_size=6)
-        beside = sorted(self.model.parent.glob(f"{self.model.name}_data*"))  # weights of more than 2 GB lie there
+        beside = sorted(self.model.parent.glob(f"{self.model.name}_data*"))  # the weights of models over 2 GB
         for file in (self.model, *beside, self.tokenizer):
             try:
                 with file.open("rb") as opened:
@@ -58,7 +58,7 @@ class OnnxFolder:
 
 
 def read_folder(folder: Path, options: Mapping[str, str]) -> OnnxFolder:
-    """Read the files of a folder; `options` go before them. Raises EmbedderUnusable, which says what to add."""
+    """Read the files of a folder; `options` take precedence. Raises EmbedderUnusable, which says what to add."""
     if unknown := sorted(options.keys() - set(OPTIONS)):
         raise EmbedderUnusable(f"has no option {unknown[0]!r}: there are {', '.join(OPTIONS)}")
     if not folder.is_dir():
@@ -120,7 +120,7 @@ def _max_tokens(folder: Path, option: str | None) -> int:
         _read(folder / "tokenizer_config.json").get("model_max_length"),
         _read(folder / "config.json").get("max_position_embeddings"),
     )
-    # A tokenizer without a limit says 1e30.
+    # A tokenizer without a limit has 1e30.
     lengths = [int(length) for length in said if isinstance(length, int | float) and 1 < length <= _MOST_TOKENS]
     return min(lengths, default=_DEFAULT_TOKENS)
 
@@ -130,7 +130,7 @@ def _first(prompts: Mapping[str, Any], *names: str) -> str:
 
 
 def _read(file: Path, default: Any = None) -> Any:  # noqa: ANN401 - any JSON
-    """Return a file's JSON, the default where there is none. Raises EmbedderUnusable."""
+    """Return a file's JSON, or the default if there is no file. Raises EmbedderUnusable."""
     empty: Any = {} if default is None else default
     try:
         found = orjson.loads(file.read_bytes())
@@ -144,7 +144,7 @@ def _read(file: Path, default: Any = None) -> Any:  # noqa: ANN401 - any JSON
 
 
 def is_quantised_dynamically(model: Path) -> bool:
-    """Return whether a model takes its scale from the whole of a batch: there a text's vector depends on the others."""
+    """Return whether a model takes its scale from the whole batch, so that a text's vector depends on the others."""
     end = b""
     with model.open("rb") as file:
         while part := file.read(1 << 20):

@@ -1,4 +1,4 @@
-"""A large table of which few rows are asked for: it lies in a file, and takes no memory."""
+"""A large table of which few rows are needed, kept in a file instead of memory."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 class RowsOnDisk:
-    """The rows of a table, read as they are asked for; what is read often is in the system's cache.
+    """The rows of a table, read on demand; rows that are read often are in the system's cache.
 
-    The file has no name, and is gone with the process, however it ends.
+    The file has no name, and disappears with the process, however it ends.
     """
 
     def __init__(self, table: NDArray[np.uint8]) -> None:
@@ -25,7 +25,7 @@ class RowsOnDisk:
         self._width = table.shape[1]
 
     def __getitem__(self, places: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """Return the rows at some places, shape (len(places), width)."""
+        """Return the rows at the given places, shape (len(places), width)."""
         different, back = np.unique(places, return_inverse=True)
         rows = np.empty((len(different), self._width), np.uint8)
         descriptor = self._file.fileno()
@@ -36,5 +36,5 @@ class RowsOnDisk:
         return found
 
     def close(self) -> None:
-        """Close the file, which is gone then."""
+        """Close the file, which removes it."""
         self._file.close()

@@ -1,4 +1,4 @@
-"""The tokenizer of the built-in encoder, which finds the same pieces as the library's own in a tenth of its memory."""
+"""The tokenizer of the built-in encoder: it finds the same pieces as the library's own in a tenth of the memory."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SPACE: Final = "\u2581"
-"""It stands for a space and begins a word. A piece has it at its beginning only, so that words are cut one by one."""
+"""The character for a space, which begins a word. Only the beginning of a piece has it, so words are split singly."""
 UNKNOWN, BEGIN, END = 0, 1, 2
 UNKNOWN_COSTS: Final = 10.0
-"""A character that is no piece scores so much less than the worst piece."""
+"""By how much a character that is not a piece scores less than the worst piece."""
 WORDS_KEPT: Final = 4_096
 KEPT_CHARACTERS: Final = 24
-"""Longer words, and sentences of languages without spaces, are cut each time."""
+"""The longest cached word: longer ones, and sentences of languages without spaces, are split each time."""
 VARINT, FIXED64, BYTES = 0, 1, 2
-"""Protobuf's kinds of values; others have 4 bytes."""
+"""Protobuf's kinds of values; the others have 4 bytes."""
 LAST_CONTINUATION: Final = -65
-"""Bytes of UTF-8 up to it, read as signed, go on with a character."""
+"""The greatest continuation byte of UTF-8, as a signed number."""
 PIECE, TRAINER = 1, 3
 TEXT, SCORE = 1, 2
 CHARACTERS = 2
-"""Fields of the model, of a piece, and of the trainer's: how characters are normalized."""
+"""Fields of the model, of a piece, and of the normalizer (the table of characters)."""
 TAG_OF_TEXT, TAG_OF_SCORE = 0x0A, 0x15
-"""With them begin a piece, its text, and its score. A piece of the usual form has both in this order."""
+"""The tags of a piece and its text, and of its score. A piece of the usual form has both in this order."""
 SHORT = 0x80
-"""A length below it is one byte."""
+"""The bound below which a length takes one byte."""
 SCORE_BYTES: Final = 4
 _SCORE: Final = Struct("<f")
 
 
 class Tokenizer:
-    """SentencePiece's unigram model of one file: the pieces of each word whose scores have the greatest sum."""
+    """SentencePiece's unigram model in one file: it splits a word into the pieces with the greatest sum of scores."""
 
     def __init__(self, model: Path) -> None:
         """Read the file, which takes some tenths of a second."""
@@ -51,7 +51,7 @@ class Tokenizer:
         spans, scores, characters = array("I"), array("f"), b""
         at, size = 0, len(data)
         while at < size:
-            # Nearly all of the file are pieces of the usual form: those are read here, and everything else below.
+            # Nearly the whole file is pieces of the usual form, which are read here; everything else is read below.
             if at + SHORT < size and data[at] == data[at + 2] == TAG_OF_TEXT:
                 end, first = at + 2 + data[at + 1], at + 4
                 last = first + data[at + 3]
@@ -73,7 +73,7 @@ class Tokenizer:
         self._kept = lru_cache(WORDS_KEPT)(self._pieces.of)
 
     def encode(self, text: str, **_: object) -> list[int]:
-        """Return the numbers of a text's pieces, between those that begin and end each text."""
+        """Return the numbers of a text's pieces, between the markers for begin and end."""
         normalized = self._normalizer.normalize(text)
         found = list(chain.from_iterable(map(self._of, _words(normalized)))) or [UNKNOWN]
         return [BEGIN, *found, END]
@@ -83,10 +83,10 @@ class Tokenizer:
 
 
 class Pieces:
-    """Every piece and its score, as a tree of characters in arrays: 4 MB, where a dict of strings takes 40."""
+    """All pieces and their scores, as a tree of characters in arrays, which takes 4 MB instead of 40 for a dict."""
 
     def __init__(self, data: bytes, spans: NDArray[np.uint32], scores: array[float]) -> None:
-        """Take the file, where in it each piece's UTF-8 begins and ends, and the scores."""
+        """Take the file, the begin and end of each piece's UTF-8 in it, and the scores."""
         self._scores = scores
         self._unknown = min(scores) - UNKNOWN_COSTS
         text = b"".join(data[start:end] for start, end in spans.tolist()).decode()
@@ -95,8 +95,8 @@ class Pieces:
         before = np.concatenate(([0], np.cumsum(begins)))
         lengths = before[spans[:, 1]] - before[spans[:, 0]]
         starts = np.cumsum(lengths) - lengths
-        # A node is a beginning of pieces. Nodes are numbered by depth, then by parent, then by character: so the
-        # children of one stand together, in order.
+        # A node is a prefix of pieces. Nodes are numbered by depth, then by parent, then by character, so that the
+        # children of a node are adjacent and sorted.
         nodes, here, known = np.zeros(len(spans), np.int64), np.arange(len(spans)), 1
         labels, parents, found = [np.zeros(1, np.uint32)], [np.zeros(1, np.int64)], [np.full(1, -1, np.int32)]
         for depth in range(int(lengths.max())):
@@ -115,7 +115,7 @@ class Pieces:
         self._children = array("I", children.astype(np.uint32).tobytes())
 
     def of(self, word: str) -> list[int]:
-        """Return the pieces of a word; of several ways with the same score the one whose last piece is longest."""
+        """Return the pieces of a word; among splits with the same score, the one whose last piece is longest."""
         labels, piece_at, children, scores = self._labels, self._piece, self._children, self._scores
         characters = array("I", word.encode("utf-32-le"))
         length = len(characters)
@@ -143,7 +143,7 @@ class Pieces:
 
 
 def _piece(data: bytes, start: int, end: int) -> tuple[tuple[int, int], float]:
-    """Return where a piece's text begins and ends, and its score."""
+    """Return the begin and end of a piece's text, and its score."""
     piece, score = (start, start), 0.0
     for part, first, last in _fields(data, start, end):
         if part == TEXT:
@@ -160,7 +160,7 @@ def _words(text: str) -> list[str]:
 
 
 def _fields(data: bytes, start: int, end: int) -> Iterator[tuple[int, int, int]]:
-    """Yield each field of a protobuf message: its number, and where its value begins and ends."""
+    """Yield the number of each field of a protobuf message, and the begin and end of its value."""
     while start < end:
         tag, first = _varint(data, start)
         kind = tag & 7
@@ -175,7 +175,7 @@ def _fields(data: bytes, start: int, end: int) -> Iterator[tuple[int, int, int]]
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """Return a number, and where it ends."""
+    """Return a number and the position of its end."""
     value = shift = 0
     while data[at] & 0x80:
         value |= (data[at] & 0x7F) << shift

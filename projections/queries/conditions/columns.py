@@ -1,4 +1,4 @@
-"""Columns: a user's memories field by field, so that a condition is compared with each different value once."""
+"""Columns: a user's memories field by field, so that each distinct value is compared with a condition only once."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from schemas.identity import Owner
 
 MOST_MEMORIES: Final = 100_000
-"""Of all cached users together, a user counting as one more; beyond, those asked about longest ago are evicted."""
+"""The most memories of all cached users, each user counting as one more; then the least recently used are evicted."""
 MOST_COLUMNS: Final = 16
-"""Of a user; beyond, the one asked for longest ago is dropped."""
+"""The most columns of a user; then the least recently used one is dropped."""
 FEW: Final = 8
-"""Up to one in so many memories may change for the columns to be mended, and not made anew."""
+"""The columns are updated in place if at most one in FEW memories changed, and rebuilt otherwise."""
 MOST_COMPARED: Final = 8
-"""Comparisons of a column whose outcomes are kept; beyond, the one asked for longest ago is dropped."""
+"""The most comparisons of a column whose outcomes are cached; then the least recently used one is dropped."""
 _OF_NUMBERS: Final[Mapping[str, np.ufunc]] = {
     "gt": np.greater,
     "gte": np.greater_equal,
@@ -45,17 +45,17 @@ _OF_NUMBERS: Final[Mapping[str, np.ufunc]] = {
 
 @dataclass(slots=True)
 class _Column:
-    """A field's different values, and by row the number of the one that the memory has."""
+    """The distinct values of a field, and for each row the index of the memory's value."""
 
     of: Field
     codes: array[int] = field(default_factory=lambda: array("q"))
     values: list[Any] = field(default_factory=list)
     code_of: dict[Hashable, int] = field(default_factory=dict)
     compared: OrderedDict[tuple[str, Hashable], bytearray] = field(default_factory=OrderedDict)
-    """By operator and wanted value, whether each of `values` is as wanted: values are only appended."""
+    """The outcomes for each of `values`, by operator and wanted value. They stay valid: values are only appended."""
 
     def set(self, row: int, value: Any) -> None:  # noqa: ANN401 - whatever JSON holds
-        """Note a memory's value; the row is known, or the next."""
+        """Set a memory's value; `row` is an existing row or the next one."""
         key = _key(value)
         code = self.code_of.get(key)
         if code is None:
@@ -67,7 +67,7 @@ class _Column:
             self.codes[row] = code
 
     def mask(self, operator: str, wanted: Any) -> Mask:  # noqa: ANN401 - whatever JSON holds
-        """Return by row whether the value is as wanted."""
+        """Return for each row whether the comparison holds."""
         codes = np.frombuffer(self.codes, dtype=np.int64)
         if operator in (EQ, NE, IN, NIN):
             found = self._codes_of(wanted.values if operator in (IN, NIN) else (wanted,))
@@ -79,7 +79,7 @@ class _Column:
         return by_value[codes]
 
     def _compared(self, operator: str, wanted: Any) -> bytearray:  # noqa: ANN401 - whatever JSON holds
-        """Return for each different value whether it is as wanted; asked again, only new values are compared."""
+        """Return for each distinct value whether the comparison holds; only values that are new since are compared."""
         if isinstance(wanted, list | dict | tuple):
             return self._compared_from(0, operator, wanted)
         key = operator, _key(wanted)
@@ -96,7 +96,7 @@ class _Column:
         return bytearray(each(operator, self.of.kind, self.values[first:], nothing, wanted))
 
     def _codes_of(self, wanted: Iterable[Any]) -> list[int] | None:
-        """Return the numbers of the values that equal one of some; None where they have to be looked through."""
+        """Return the indexes of the values that equal one of `wanted`; None if all values must be compared."""
         keys: list[Hashable] = []
         for one in wanted:
             if isinstance(one, list | dict):
@@ -107,32 +107,32 @@ class _Column:
 
 
 class Columns:
-    """The fields of one user's memories that conditions have asked for, in step with the state."""
+    """The fields of one user's memories that conditions have named, in step with the state."""
 
     def __init__(self, state: UserState) -> None:
         self._at = datetime.min.replace(tzinfo=UTC)
-        """The instant that is asked about."""
+        """The instant of the current question."""
         self._state = state
         self._values = list(state.memories.values())
-        """As the state has them, whose order is none of ours."""
+        """The memories in the order of the state, which differs from the order of the rows."""
         self._memories = list(self._values)
         self._ids = [memory.memory_id for memory in self._memories]
         self._row_of = {memory.memory_id: row for row, memory in enumerate(self._memories)}
         self._elsewhere: dict[str, list[int]] = {}
-        """The further rows of those that were met in several places: one for each."""
+        """The further rows of the memories that were met in several places, one for each place."""
         self._active = bytearray(memory.status == ACTIVE for memory in self._memories)
         self._columns: OrderedDict[str, _Column] = OrderedDict()
         self._momentary: dict[str, _Column] = {}
-        """Columns of the instant that is asked about, for as long as one condition is asked."""
+        """The columns of fields that depend on the instant; they are dropped after each question."""
         self._fading: Fading | None = None
         for memory in self._values:
             if memory.met_in:
                 self._set(memory)
 
     def follow(self, state: UserState) -> bool:
-        """Come to another state of the same user; only what changed is read again.
+        """Move to another state of the same user; only changed memories are read again.
 
-        False where so much has changed that other columns are to be made.
+        Returns False if so much has changed that the columns must be rebuilt.
         """
         if state is self._state:
             return True
@@ -151,7 +151,7 @@ class Columns:
         return True
 
     def _replaced(self, values: list[Memory]) -> list[Memory] | None:
-        """Return the memories that are others than before, where the same ones stand in the same order; else None."""
+        """Return the changed memories if both states hold the same ids in the same order; else None."""
         if len(values) != len(self._values):
             return None
         changed = list(compress(zip(values, self._values, strict=True), map(is_not, values, self._values)))
@@ -160,7 +160,7 @@ class Columns:
         return [new for new, _ in changed]
 
     def _set(self, memory: Memory) -> None:
-        """Put a memory into its row, or into a new one, and as each further place has it into one of its own."""
+        """Write a memory into its row or a new one, and its form in each further place into a row of its own."""
         row = self._row_of.setdefault(memory.memory_id, len(self._memories))
         self._put(row, memory)
         further = self._elsewhere.get(memory.memory_id, [])
@@ -187,7 +187,7 @@ class Columns:
             self._fading.set(row, memory)
 
     def meeting(self, condition: Condition, at: datetime) -> frozenset[str] | None:
-        """Return the active memories that meet a condition at an instant; None where every one does."""
+        """Return the ids of the active memories that meet a condition at an instant; None if all of them do."""
         self._at = at
         fields = {asked.name: asked for asked in condition.fields() if not asked.changes_by_itself}
         self._read([asked for name, asked in fields.items() if name not in self._columns], self._columns)
@@ -200,14 +200,14 @@ class Columns:
             return None
         return frozenset(compress(self._ids, met.tobytes()))
 
-    # -- what a condition asks
+    # -- the protocol `Rows` of conditions
 
     def everything(self) -> Mask:
-        """Return that every memory is."""
+        """Return a mask of all rows."""
         return np.ones(len(self._memories), dtype=np.bool_)
 
     def compare(self, asked: Field, operator: str, wanted: Any) -> Mask:  # noqa: ANN401 - whatever JSON holds
-        """Return by row whether the memory's value of a field is as wanted."""
+        """Return for each row whether the comparison with the memory's value of a field holds."""
         if asked.name == STRENGTH and operator in _OF_NUMBERS:
             if self._fading is None:
                 self._fading = Fading(self._memories)
@@ -221,7 +221,7 @@ class Columns:
         return self._columns[asked.name].mask(operator, wanted)
 
     def _read(self, fields: Iterable[Field], kept: MutableMapping[str, _Column]) -> None:
-        """Read fields of every memory, all of one memory together."""
+        """Read fields of every memory, memory by memory."""
         new = [_Column(asked) for asked in fields]
         for row, memory in enumerate(self._memories if new else ()):
             subject = self._subject(memory)
@@ -234,7 +234,7 @@ class Columns:
 
 
 class ColumnsByUser:
-    """A cache of the users asked about last. Evicting one is always safe: the next question reads the fields again."""
+    """A cache of the users asked about last. Eviction is always safe: the next question reads the fields again."""
 
     def __init__(self, most_memories: int = MOST_MEMORIES) -> None:
         self._most = most_memories
@@ -243,7 +243,7 @@ class ColumnsByUser:
         self._memories = 0
 
     def of(self, state: UserState) -> Columns:
-        """Return the columns of a user's present state."""
+        """Return the columns of a user's current state."""
         known = self._users.get(state.owner)
         if known is None or not known.follow(state):
             known = self._users[state.owner] = Columns(state)
@@ -258,7 +258,7 @@ class ColumnsByUser:
 
 
 def _key(value: Any) -> Hashable:  # noqa: ANN401 - whatever JSON holds
-    """Return what two values have in common that are one: 1 and 1.0 and true are three."""
+    """Return a key that only identical values share: 1, 1.0 and true have three different keys."""
     if isinstance(value, list | dict):
         return list, orjson.dumps(value)
     return value.__class__, value

@@ -1,4 +1,4 @@
-"""A condition: what a memory must be to pass, as a request's filter says it."""
+"""A condition: the test in a request's filter that a memory must pass."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Condition(Protocol):
-    """Tells which memories pass."""
+    """A test that memories pass or fail."""
 
     def accepts(self, subject: Subject) -> bool:
         """Return whether a memory passes."""
@@ -32,7 +32,7 @@ class Condition(Protocol):
         ...
 
     def fields(self) -> Iterator[Field]:
-        """Yield the fields that are compared."""
+        """Yield the fields that the condition compares."""
         ...
 
 
@@ -40,28 +40,28 @@ class Rows(Protocol):
     """The memories of a user, in rows."""
 
     def everything(self) -> Mask:
-        """Return that each is meant."""
+        """Return a mask of all rows."""
         ...
 
     def compare(self, asked: Field, operator: str, wanted: Any, /) -> Mask:  # noqa: ANN401 - whatever JSON holds
-        """Return of which the value of a field is as wanted."""
+        """Return a mask of the rows whose value of a field compares as wanted."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A field's value compared with one that is wanted."""
+    """A comparison of a field's value with a wanted one."""
 
     field: Field
     operator: str
     wanted: Any
 
     def accepts(self, subject: Subject) -> bool:
-        """Return whether the memory's value is as wanted."""
+        """Return whether the comparison holds for the memory's value."""
         return OPERATORS[self.operator](subject.value(self.field), self.wanted)
 
     def mask(self, rows: Rows) -> Mask:
-        """Return of which memories the value is as wanted."""
+        """Return for which memories the comparison holds."""
         return rows.compare(self.field, self.operator, self.wanted)
 
     def fields(self) -> Iterator[Field]:
@@ -71,50 +71,50 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Some conditions together."""
+    """A group of conditions."""
 
     parts: tuple[Condition, ...]
 
     def fields(self) -> Iterator[Field]:
-        """Yield the fields of each."""
+        """Yield the fields of each condition."""
         for part in self.parts:
             yield from part.fields()
 
 
 @dataclass(frozen=True, slots=True)
 class AllOf(_Group):
-    """Every one of some conditions; of none it is true."""
+    """A group whose conditions must all hold; an empty group holds."""
 
     def accepts(self, subject: Subject) -> bool:
-        """Return whether the memory passes each."""
+        """Return whether the memory passes every condition."""
         return all(part.accepts(subject) for part in self.parts)
 
     def mask(self, rows: Rows) -> Mask:
-        """Return which memories pass each."""
+        """Return which memories pass every condition."""
         return reduce(and_, (part.mask(rows) for part in self.parts), rows.everything())
 
 
 @dataclass(frozen=True, slots=True)
 class AnyOf(_Group):
-    """One at least of some conditions."""
+    """A group of which at least one condition must hold."""
 
     def accepts(self, subject: Subject) -> bool:
-        """Return whether the memory passes one."""
+        """Return whether the memory passes at least one condition."""
         return any(part.accepts(subject) for part in self.parts)
 
     def mask(self, rows: Rows) -> Mask:
-        """Return which memories pass one."""
+        """Return which memories pass at least one condition."""
         return reduce(or_, (part.mask(rows) for part in self.parts))
 
 
 @dataclass(frozen=True, slots=True)
 class NoneOf(_Group):
-    """Not a single one of some conditions."""
+    """A group of which no condition may hold."""
 
     def accepts(self, subject: Subject) -> bool:
-        """Return whether the memory passes none."""
+        """Return whether the memory passes none of the conditions."""
         return not any(part.accepts(subject) for part in self.parts)
 
     def mask(self, rows: Rows) -> Mask:
-        """Return which memories pass none."""
+        """Return which memories pass none of the conditions."""
         return reduce(and_, (~part.mask(rows) for part in self.parts))

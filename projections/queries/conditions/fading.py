@@ -1,4 +1,4 @@
-"""Strengths: a user's memories in numbers, so that how strong each is at an instant is computed of all together.
+"""Fading: the strengths of a user's memories at an instant, computed for all of them at once.
 
 The formula is `projections.state.lifetime.retention`, as for one memory. NumPy's exponential may differ from Python's
 in the last bit; where that could round otherwise, the memory itself is asked.
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 _DAY_SECONDS: Final = 86_400.0
 _STEPS: Final = 10.0**DECIMALS
 _DOUBTFUL: Final = 1e-6
-"""So near to the middle between two steps the last bits decide."""
+"""The distance from the middle between two steps within which the last bits decide the rounding."""
 
 
 class Fading:
-    """What the strengths of memories come from, by row."""
+    """The numbers that determine the strengths of memories, by row."""
 
     def __init__(self, memories: Sequence[Memory]) -> None:
         self._begins, self._initial = array("d"), array("d")
@@ -48,7 +48,7 @@ class Fading:
                 column[row] = number
 
     def strengths(self, at: datetime, memories: Sequence[Memory]) -> NDArray[np.float64]:
-        """Return by row how strong each memory is at an instant: exactly what `Memory.strength_at` says of it."""
+        """Return the strength of each row's memory at an instant, exactly as `Memory.strength_at` does."""
         begins, initial, grades, recalls = map(
             np.frombuffer, (self._begins, self._initial, self._grades, self._recalls)
         )

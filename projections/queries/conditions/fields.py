@@ -24,19 +24,19 @@ STRENGTH: Final = "strength"
 
 
 class FieldKind(Enum):
-    """What the values of a field are; a field may also have none."""
+    """The kind of a field's values; a memory may also have no value for a field."""
 
     TEXT = "text"
     NUMBER = "a number"
     TIME = "a time"
     TEXTS = "a list of texts"
     ANYTHING = "anything that JSON has"
-    """Of metadata, and of what is true or false: what is compared says what is wanted."""
+    """The kind of metadata and booleans: the type of the wanted value decides the comparison."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A memory as a condition looks at it: whose it is, and at which instant. What was read is kept."""
+    """A memory as a condition sees it, with its user and the instant. Values are cached once they are read."""
 
     memory: Memory
     user_id: str
@@ -56,7 +56,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field: its name, the kind of its values, and how one is read; None stands for no value."""
+    """A field: its name, the kind of its values, and the function that reads one; None means no value."""
 
     name: str
     kind: FieldKind
@@ -100,7 +100,7 @@ _TIMES: Final = ("occurred_at", "formed_at", "last_accessed_at", "expires_at")
 _LISTS: Final = ("shared_with", "key_dialogue", "source_ids")
 
 _ALL_METADATA: Final = Field(METADATA, FieldKind.ANYTHING, lambda subject: orjson.loads(subject.memory.metadata))
-"""No field that a condition names: what those of metadata are read from."""
+"""The whole metadata, from which its fields are read. No condition names this field."""
 
 FIELDS: Final[Mapping[str, Field]] = {
     **{name: Field(name, FieldKind.TEXT, _stored(name)) for name in _TEXTS},
@@ -120,17 +120,17 @@ FIELDS: Final[Mapping[str, Field]] = {
         STRENGTH, FieldKind.NUMBER, lambda subject: subject.memory.strength_at(subject.at), changes_by_itself=True
     ),
 }
-"""By the names that answers have for them."""
+"""The fields by their names in answers."""
 
 
 SUBJECT: Final = Field("its subject", FieldKind.TEXT, lambda subject: subject.memory.subject)
-"""Whom or what a memory is about, in the one spelling of all: no request names this field."""
+"""The subject of a memory, in its canonical spelling. No request names this field."""
 SPEAKER: Final = Field("its speaker", FieldKind.TEXT, lambda subject: subject_of(subject.memory.speaker))
-"""The same of who said it."""
+"""The speaker of a memory, in the canonical spelling. No request names this field."""
 
 
 def field_of(name: str) -> Field | None:
-    """Return the field of a name, `metadata.` and the keys on the way to a value among them; None for no field."""
+    """Return the field with a name, such as `metadata.` and the path of keys to a value; None if there is none."""
     if name == APP_ID:
         return _metadata((APP_ID,))
     first, *keys = name.split(".")
@@ -152,13 +152,13 @@ def _metadata(keys: tuple[str, ...]) -> Field:
 
 
 def folded_field(asked: Field) -> Field:
-    """Return the field whose values are those of another one, folded: as `icontains` compares them."""
-    name = f"folded {asked.name}"  # which no request can name
+    """Return a field with the folded values of another one, as `icontains` compares them."""
+    name = f"folded {asked.name}"  # a name that no request can use
     return Field(name, asked.kind, lambda subject: folded(subject.value(asked)), asked.changes_by_itself)
 
 
 def folded(value: object) -> object:
-    """Return a value, or a list of some, with texts as `icontains` compares them."""
+    """Return a value or a list of values with texts case folded, as `icontains` compares them."""
     if isinstance(value, str):
         return value.casefold()
     return [folded(one) for one in value] if isinstance(value, list | tuple) else value

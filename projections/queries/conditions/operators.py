@@ -1,4 +1,4 @@
-"""The operators of a condition: each compares the value that a memory has with the one that is wanted."""
+"""The operators of a condition: each compares a memory's value with a wanted one."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 def equal(value: object, wanted: object) -> bool:
-    """Return whether two values are equal as JSON has them: true is not 1, and 1 is 1.0."""
+    """Return whether two values are equal in JSON: true does not equal 1, and 1 equals 1.0."""
     value = list(value) if isinstance(value, tuple) else value
-    return value == wanted and _is_of_one_sort(value, wanted)  # most differ, which Python's own comparison says soon
+    return value == wanted and _is_of_one_sort(value, wanted)  # most differ, which `==` finds fast
 
 
 def _is_of_one_sort(value: object, wanted: object) -> bool:
-    """Return whether what Python holds for equal is so as JSON has it."""
+    """Return whether two values that are equal in Python are equal in JSON too."""
     if isinstance(value, list) and isinstance(wanted, list):
         return all(map(_is_of_one_sort, value, wanted))
     if isinstance(value, dict) and isinstance(wanted, dict):
@@ -29,7 +29,7 @@ def _is_of_one_sort(value: object, wanted: object) -> bool:
 
 
 class Several:
-    """Some values of which one is wanted. Plain ones are looked up, lists and objects are compared one by one."""
+    """The wanted values of `in` and `nin`. Plain ones are looked up, lists and objects are compared one by one."""
 
     def __init__(self, values: Sequence[Any]) -> None:
         self.values = tuple(values)
@@ -44,7 +44,7 @@ class Several:
 
 
 def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
-    """Return a comparison that only values with an order pass: numbers, texts or times, both of one sort."""
+    """Return a comparison that holds only for two numbers, two texts or two times."""
 
     def holds(value: object, wanted: object) -> bool:
         if isinstance(value, bool) or isinstance(wanted, bool):
@@ -60,7 +60,7 @@ def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
 def _contains(value: object, wanted: object) -> bool:
     if isinstance(value, str):
         return isinstance(wanted, str) and wanted in value
-    if not isinstance(value, list | tuple) or wanted not in value:  # most do not, which Python's own look says soon
+    if not isinstance(value, list | tuple) or wanted not in value:  # Python's own search rules most out
         return False
     return any(equal(one, wanted) for one in value)
 
@@ -71,7 +71,7 @@ IN: Final = "in"
 NIN: Final = "nin"
 CONTAINS: Final = "contains"
 ICONTAINS: Final = "icontains"
-"""`contains` of what is folded: a parser makes it that, and no condition has it."""
+"""`contains` without regard to case. The parser turns it into `contains` on folded values."""
 EXISTS: Final = "exists"
 ORDERED: Final = ("gt", "gte", "lt", "lte")
 
@@ -87,14 +87,14 @@ OPERATORS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     CONTAINS: _contains,
     EXISTS: lambda value, wanted: (value is not None) == wanted,
 }
-"""Of a value and the one that is wanted, `Several` for `in` and `nin`.
+"""The comparisons of a value with a wanted one, which is a `Several` for `in` and `nin`.
 
-No value equals only null, and nothing is greater or less than it.
+A missing value equals only null, and nothing is greater or less than it.
 """
 NAMES: Final = tuple(
     name for operator in OPERATORS for name in ([operator, ICONTAINS] if operator == CONTAINS else [operator])
 )
-"""As requests have them."""
+"""The names of the operators in requests."""
 
 _OF_ONE_KIND: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "gt": operator.gt,
@@ -103,13 +103,13 @@ _OF_ONE_KIND: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "lte": operator.le,
     CONTAINS: operator.contains,
 }
-"""Where all values are texts, numbers or times, Python's own comparisons say the same, and faster."""
+"""Python's own comparisons: for texts, numbers and times they give the same results, faster."""
 
 
 def each(name: str, kind: FieldKind, values: Sequence[Any], nothing: int | None, wanted: Any) -> list[bool]:  # noqa: ANN401
-    """Return for each of a field's different values whether it is as wanted, as an operator says of one.
+    """Return for each distinct value of a field whether the operator's comparison holds.
 
-    `nothing` is the place of None among them, where it is one.
+    `nothing` is the index of None in `values`, or None if it is absent.
     """
     compare = _OF_ONE_KIND.get(name)
     if compare is None or kind not in (FieldKind.TEXT, FieldKind.NUMBER, FieldKind.TIME):

@@ -1,4 +1,4 @@
-"""The parser of conditions: JSON of a request becomes a condition, or a sentence that says what is wrong and where."""
+"""The parser of conditions: it turns the JSON of a request into a condition, or reports what is wrong and where."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ if TYPE_CHECKING:
     from projections.queries.conditions.fields import Field
 
 MAX_DEPTH: Final = 8
-"""Of AND, OR and NOT within each other."""
+"""The deepest nesting of AND, OR and NOT."""
 MAX_COMPARISONS: Final = 100
 MAX_VALUES: Final = 1_000
-"""Of all comparisons, besides one for each."""
+"""The most values in all comparisons, in addition to one for each comparison."""
 MAX_VALUE_CHARACTERS: Final = 64 * 1024
-"""Of all texts that are compared with."""
+"""The most characters in all wanted texts together."""
 MAX_METADATA_FIELDS: Final = 16
-"""Each is read from the metadata of every memory."""
+"""The most fields of metadata: each is read from the metadata of every memory."""
 MAX_COMPOSITES: Final = 20
-"""Lists and objects that one `in` or `nin` names: each is compared with every memory's."""
+"""The most lists and objects in one `in` or `nin`: each is compared with every memory's value."""
 
 _GROUPS: Final[Mapping[str, Callable[[tuple[Condition, ...]], Condition]]] = {"AND": AllOf, "OR": AnyOf, "NOT": NoneOf}
 _SHORT: Final = {
@@ -54,26 +54,26 @@ _SHORT: Final = {
     "until": ("occurred_at", "lte"),
     "min_importance": ("importance", "gte"),
 }
-"""Names of the flat filters that mean a field and an operator."""
+"""The flat filters, each with the field and the operator that it means."""
 
 
 class BadCondition(ValueError):
-    """A filter is not in the language. The message says where, and what to do."""
+    """A filter is not valid. The message says where, and what to do."""
 
 
 def condition_of(filters: Mapping[str, Any]) -> Condition:
-    """Return the condition that a filter of a request means; an empty one is met by all. Raises BadCondition."""
+    """Return the condition that a request's filter means; every memory meets an empty one. Raises BadCondition."""
     return _Parser().group("", filters, 0)
 
 
 def of_whom(about: str | None, speaker: str | None) -> tuple[Condition, ...]:
-    """Return that memories are about somebody, and said by somebody, in whatever spelling; `user` is the user."""
+    """Return conditions on the subject and the speaker of a memory, in any spelling; `user` means the user."""
     asked = ((SUBJECT, about), (SPEAKER, speaker))
     return tuple(Comparison(field, EQ, subject_of(name)) for field, name in asked if name is not None)
 
 
 def session_named(session_id: str | None, condition: Condition | None) -> str | None:
-    """Return the one session that a list is narrowed to, by itself or by a comparison that must hold; else None."""
+    """Return the session that a list is restricted to, by `session_id` or by a required comparison; else None."""
     parts = condition.parts if isinstance(condition, AllOf) else (condition,)
     named = [
         one.wanted
@@ -84,7 +84,7 @@ def session_named(session_id: str | None, condition: Condition | None) -> str | 
 
 
 class _Parser:
-    """Reads one filter, and counts what is in it."""
+    """A reader of one filter that counts its values against the bounds."""
 
     def __init__(self) -> None:
         self._comparisons = 0
@@ -93,7 +93,7 @@ class _Parser:
         self._in_metadata: set[str] = set()
 
     def group(self, place: str, given: Any, depth: int) -> Condition:  # noqa: ANN401 - whatever JSON holds
-        """Return the condition of an object: each of its members holds."""
+        """Return the condition for an object: all of its members must hold. Raises BadCondition."""
         if not isinstance(given, dict):
             raise _bad(place, 'must be an object, such as {"category": "fact"}')
         if depth > MAX_DEPTH:
@@ -141,7 +141,7 @@ class _Parser:
         return Comparison(field, operator, wanted)
 
     def _wanted(self, place: str, field: Field, operator: str, value: Any) -> Any:  # noqa: ANN401
-        """Return the value to compare with, as the field has its own. Raises BadCondition."""
+        """Return the wanted value in the field's own type. Raises BadCondition."""
         self._count(place, value)
         if operator == EXISTS:
             if not isinstance(value, bool):
@@ -161,7 +161,7 @@ class _Parser:
         return _of_kind(place, field, value)
 
     def _count(self, place: str, value: Any) -> None:  # noqa: ANN401
-        """Count what a value is made of. Raises BadCondition beyond the bounds."""
+        """Count the parts of a value. Raises BadCondition beyond the bounds."""
         try:
             check_depth(value)
         except ValueError as error:
@@ -197,7 +197,7 @@ def _check_ordered(place: str, field: Field, value: Any) -> None:  # noqa: ANN40
 
 
 def _of_kind(place: str, field: Field, value: Any) -> Any:  # noqa: ANN401
-    """Return a value as the field has its own; null is no value. Raises BadCondition."""
+    """Return a value in the field's own type; null stays None. Raises BadCondition."""
     if value is None or field.kind is FieldKind.ANYTHING:
         return value
     if field.kind is FieldKind.TIME:

@@ -29,7 +29,7 @@ _SHOWN: Final = (
     " and (:memory_type is null or json_extract(body, '$.memory_type') = :memory_type)"
     " and (:category is null or json_extract(body, '$.category') = :category)"
 )
-"""The memories of a tenant that are active at an instant; documents are shown only to who asks for them by kind."""
+"""The memories of a tenant that are active at an instant, without documents, which only a filter by kind shows."""
 
 
 Grouping = Literal["user", "agent", "session", "app"]
@@ -40,16 +40,16 @@ _NAMES: Final[dict[Grouping, str]] = {
     "session": "json_extract(body, '$.session_id')",
     "app": f"json_extract({_METADATA}, '$.app_id')",
 }
-"""Where a row has the name that memories are counted by; none of them is that of global memories."""
+"""The SQL for the name in a row by which memories are counted; global memories have no user name."""
 _ELSEWHERE: Final[dict[Grouping, str]] = {"session": "$.session_id", "app": "$.metadata.app_id"}
-"""Where a place has it in which a memory was met again."""
+"""The JSON path of that name in a place where a memory was met again."""
 
 
 class Place(NamedTuple):
-    """Where a memory stands in a list: in ascending order they are as every list is, the most important first."""
+    """The sort key of a memory in a list: ascending order puts the most important memory first."""
 
     importance: float
-    """Negated."""
+    """The negated importance."""
     accessed: int
     """The last access, in microseconds before 1970."""
     memory_id: str
@@ -57,7 +57,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """Which memories: those of a tenant that are shown at an instant; None does not narrow."""
+    """A selection of a tenant's visible memories at an instant; None means any value."""
 
     tenant: str
     now: datetime
@@ -66,7 +66,7 @@ class Wanted:
 
     @property
     def parameters(self) -> dict[str, object]:
-        """The same for SQLite."""
+        """The selection as parameters for SQLite."""
         return {
             "first": f"{self.tenant}/",
             "end": f"{self.tenant}0",  # the character after the slash
@@ -78,7 +78,7 @@ class Wanted:
 
 
 def places(path: Path, wanted: Wanted, first: int) -> list[Place]:
-    """Return the places of a shard's first so many memories, in order. Takes a scan: for a thread."""
+    """Return the places of a shard's first `first` memories, in order. It scans the table: call it in a thread."""
     importance, accessed = "json_extract(body, '$.importance')", "json_extract(body, '$.last_accessed_at')"
     query = f"select {importance}, {accessed}, memory_id {_SHOWN} order by 1 desc, 2 desc, 3 limit :count"
     with closing(connect_to_read(path)) as connection:
@@ -87,7 +87,7 @@ def places(path: Path, wanted: Wanted, first: int) -> list[Place]:
 
 
 def counts(path: Path, wanted: Wanted) -> list[tuple[str, str, int]]:
-    """Return a shard's numbers of memories by type and category. Takes a scan: for a thread."""
+    """Return (type, category, memories) of a shard. It scans the table: call it in a thread."""
     kinds = "json_extract(body, '$.memory_type'), json_extract(body, '$.category')"
     with closing(connect_to_read(path)) as connection:
         query = f"select {kinds}, count(*) {_SHOWN} group by 1, 2"
@@ -95,7 +95,7 @@ def counts(path: Path, wanted: Wanted) -> list[tuple[str, str, int]]:
 
 
 def named(path: Path, wanted: Wanted, memory_ids: Sequence[str]) -> list[tuple[Owner, Memory]]:
-    """Return those of the memories that a shard has and that are shown, in no order."""
+    """Return the given memories that a shard has and that are active, in no particular order."""
     found = []
     with closing(connect_to_read(path)) as connection:
         for memory_id in memory_ids:
@@ -109,7 +109,7 @@ def named(path: Path, wanted: Wanted, memory_ids: Sequence[str]) -> list[tuple[O
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counted:
-    """What memories are counted by, how many names after which one, and of which agent, session or app; None: any."""
+    """A request to count memories by name: `limit` names after `after`, of an agent, session or app; None means any."""
 
     by: Grouping
     after: str = ""
@@ -120,7 +120,10 @@ class Counted:
 
 
 def named_counts(path: Path, wanted: Wanted, counted: Counted) -> list[tuple[str, int, str, str]]:
-    """Return (name, memories, first formed, last accessed) of a shard, by name. Takes a scan: for a thread."""
+    """Return (name, memories, first formed, last accessed) of a shard, by name.
+
+    It scans the table: call it in a thread.
+    """
     wanted_names: dict[Grouping, str | None] = {
         "agent": counted.agent_id,
         "session": counted.session_id,
@@ -138,7 +141,7 @@ def named_counts(path: Path, wanted: Wanted, counted: Counted) -> list[tuple[str
 
 
 def _narrowing(by: Grouping) -> str:
-    """Return the condition that a memory has a name, where it was formed or met again."""
+    """Return the SQL condition that a memory has a name, either where it was formed or where it was met again."""
     own = f"{_NAMES[by]} = :{by}"
     if by not in _ELSEWHERE:
         return own

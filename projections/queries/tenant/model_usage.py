@@ -1,4 +1,4 @@
-"""What the model cost: windows answered and tokens, by user, agent, day or model, read from a shard's file."""
+"""The cost of models: answers and tokens, by user, agent, day or model, read from a shard's file."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _GROUPS: Final[dict[UsageGrouping, str]] = {
     "day": "null, null, substr(at, 1, 10), null",
     "model": "null, null, null, model",
 }
-"""What rows are grouped by: owner, agent, day, model. A tenant is written as the owner without a user."""
+"""The columns to group by: owner, agent, day, model. A tenant is written as an owner without a user."""
 
 
 class ModelUsage(NamedTuple):
-    """What one user, agent, day or model cost; agents and users are those of a tenant."""
+    """The cost of one user, agent, day or model; users and agents belong to a tenant."""
 
     tenant: str | None
     user_id: str | None
@@ -35,21 +35,21 @@ class ModelUsage(NamedTuple):
     day: str | None
     model: str | None
     calls: int
-    """Answers of models, those that could not be used among them; a repair belongs to its answer."""
+    """The number of models' answers, including unusable ones; a repair counts as part of its answer."""
     tokens_in: int
     tokens_out: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """From an instant to before another; None does not bound."""
+    """A half-open span between two instants; None means unbounded."""
 
     since: datetime | None = None
     until: datetime | None = None
 
 
 def usage(path: Path, by: UsageGrouping, span: Span) -> list[ModelUsage]:
-    """Return what a shard's users cost, in no order. Takes a scan: for a thread."""
+    """Return the cost of a shard's users, in no particular order. It scans the table: call it in a thread."""
     query = (
         f"select {_GROUPS[by]}, count(*), sum(tokens_in), sum(tokens_out) from model_calls"  # noqa: S608 - our own words
         " where (:since is null or at >= :since) and (:until is null or at < :until) group by 1, 2, 3, 4"
@@ -61,7 +61,7 @@ def usage(path: Path, by: UsageGrouping, span: Span) -> list[ModelUsage]:
 
 
 def combined(rows: Iterable[ModelUsage]) -> list[ModelUsage]:
-    """Add up rows of several shards that are about the same; return them in order of what they are about."""
+    """Add up the rows of several shards that have the same key; return them sorted by the key."""
     sums: dict[tuple[str | None, str | None, str | None, str | None, str | None], tuple[int, int, int]] = {}
     for row in rows:
         about = (row.tenant, row.user_id, row.agent_id, row.day, row.model)
@@ -79,7 +79,7 @@ def _order(about: tuple[str | None, ...]) -> tuple[str, ...]:
 
 
 def _named(owner: str | None) -> tuple[str | None, str | None]:
-    """Return the tenant and the user that a row of `model_calls` is about."""
+    """Return the tenant and the user of a row of `model_calls`."""
     if owner is None:
         return None, None
     if owner.endswith("/"):

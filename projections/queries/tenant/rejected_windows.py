@@ -1,4 +1,4 @@
-"""Windows whose extraction was rejected and that were not extracted since, read from a shard's file."""
+"""Windows whose extraction was rejected and has not succeeded since, read from a shard's file."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ class RejectedWindow:
 
     owner: Owner
     version: int
-    """Of the decision."""
+    """The version of the decision."""
     pieces: frozenset[str]
-    """Without those that were erased with a memory."""
+    """The rejected pieces, without those that were erased with a memory."""
     places: tuple[tuple[str, int], ...] | None
-    """Topic and offset of each observation, in the order of the log; None where one is past its retention."""
+    """The topic and offset of each observation, in the order of the log; None if retention has removed one."""
     rejected_at: datetime
 
 
 def rejected_windows(path: Path, before: datetime, owner: Owner | None = None) -> list[RejectedWindow]:
-    """Return the windows of a shard that were rejected before an instant, oldest first for each user.
+    """Return the windows of a shard that were rejected before an instant, the oldest first for each user.
 
-    `owner` is the only user that is asked for. Takes a scan: for a thread.
+    `owner` restricts the result to one user. It scans the table: call it in a thread.
     """
     found: dict[tuple[str, int], tuple[set[str], bytes]] = {}
     with closing(connect_to_read(path)) as connection:

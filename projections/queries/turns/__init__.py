@@ -1,6 +1,6 @@
-"""Turns as they were said, screenshots and articles: how a search finds them beside memories.
+"""The search of turns, screenshots and articles in their original words, alongside memories.
 
-1. `index` has the words of each user's turns in memory, and finds turns by them.
-2. `vectors` has their vectors beside the words, `meaning` compares them with a question.
-3. `making` has the vectors made as turns come.
+1. `index` holds the words of each user's turns in memory, and finds turns by them.
+2. `vectors` holds the vectors of the turns, and `meaning` compares them with a question.
+3. `making` computes the vectors as turns arrive.
 """

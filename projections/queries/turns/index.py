@@ -1,8 +1,8 @@
-"""The words of users' turns, screenshots and articles, in memory: in which the words of a query stand.
+"""An index in memory of the words of users' turns, screenshots and articles, to find the words of a query in them.
 
-A turn is searched together with the turn before it in its session: an answer is often understood, and found, only by
-its question, which comes before it then. Nothing is stored: a user's words are read from the shard at the first search,
-and what came since at each later one.
+A turn is searched together with the previous turn of its session, because an answer is often understood, and found,
+only through its question. Nothing is stored: the first search reads a user's words from the shard, and each later one
+reads the turns that have arrived since.
 """
 
 from __future__ import annotations
@@ -45,38 +45,38 @@ if TYPE_CHECKING:
     Scored: TypeAlias = NDArray[np.float64]
 
 MAX_TURNS: Final = 10_000
-"""Of a user's turns the newest so many are searched."""
+"""The number of a user's newest turns that are searched."""
 MAX_CHARACTERS: Final = 2_000
-"""Of a turn: what follows is not read."""
+"""How many characters of a turn are read."""
 MAX_BYTES: Final = 256 << 20
-"""What the words of all users may take; those searched longest ago are dropped first."""
+"""The most memory for the words of all users; the least recently searched are dropped first."""
 SMALL_BYTES: Final = 32 << 20
-"""The same of users with few turns, who are read in a moment."""
+"""The same for users with few turns, whose words can be read again quickly."""
 ANSWER_SHARE: Final = 0.9
-"""Of the match of a turn, what the next has at most that is found by it alone: who said the words comes before who
-answered them."""
+"""The greatest match of a turn that only the previous turn finds, as a share of that turn's match: the turn with the
+words precedes its answer."""
 SHOWN_TOPICS: Final = (SCREENSHOTS.name, ARTICLES.name)
 _AT_ONCE: Final = 100
-"""Turns read before the event loop has its turn."""
+"""How many turns are read before other tasks may run."""
 UNKNOWN: Final = 0.5
-"""How surely something lasts of which nothing tells."""
+"""The probability of lasting value for a turn about which nothing is known."""
 MAX_TOLD: Final = 500
-"""Turns of a user whose texts are held after they were found."""
+"""The most turns of a user whose texts are cached after they were found."""
 _BYTES_OF_A_TURN: Final = 1_500
 _WITHDRAWN: Final = 8
-"""Rows before a request not to keep something that it may be about."""
+"""How many rows before a request not to keep something may be withdrawn by it."""
 _BYTES_OF_A_ROW: Final = 255
 _BYTES_OF_A_USER: Final = 5_000
-"""Of the arrays and dicts, however few turns there are (measured)."""
+"""The measured size of the arrays and dicts of a user with few turns."""
 _LANGUAGE_CHARACTERS: Final = 200
-"""Of a text: by them its language is told."""
+"""How many characters of a text determine its language."""
 _NONE: Final = -1
 _numbers: Final = count()
 
 
 @dataclass(frozen=True, slots=True)
 class RankedTurn:
-    """A turn's place among those that a search found. Score and matches are 0 to 1."""
+    """A turn that a search found, with its scores. The score and both matches are 0 to 1."""
 
     row: int
     event_id: str
@@ -87,19 +87,19 @@ class RankedTurn:
 
 @dataclass(frozen=True, slots=True)
 class TurnMatches:
-    """How well each of a user's turns matches a query: 0 to 1, the best turn 1, and 0 where none of the words stand."""
+    """The match of each of a user's turns with a query: 0 to 1; the best turn has 1, a turn without the words 0."""
 
     words: UserWords
     scores: Scores
     answered: Scores
-    """The same, or that of what was answered to a turn where it is greater."""
+    """The greater of a turn's own match and that of the answer to it."""
     shares: Scores
-    """What of the weight of the query's words stands in each turn that is visible, or in what it answers, 0 to 1."""
+    """The share of the weight of the query's words that occurs in each visible turn or its question, 0 to 1."""
     visible: Mask
-    """Which turns the agent who asks knows, and were said until the instant that is asked about."""
+    """Which turns are known to the asking agent and not later than the instant of the query."""
 
     def best(self, most: int) -> list[str]:
-        """Return the ids of the turns with the words, those that match best first, at most so many."""
+        """Return the ids of at most `most` turns with the words, the best match first."""
         rows = np.flatnonzero(self.scores > 0)
         scores = self.scores[rows]
         if len(rows) > most:
@@ -108,15 +108,14 @@ class TurnMatches:
         return [self.words.event_ids[row] for row in rows[np.lexsort((rows, -scores))[:most]].tolist()]
 
     def places(self, event_ids: Sequence[str]) -> list[int]:
-        """Return the rows of those turns, screenshots and articles that are among these."""
+        """Return the rows of the given turns, screenshots and articles that are indexed here."""
         rows = (self.words.place(event_id) for event_id in event_ids)
         return [row for row in rows if row is not None and row < len(self.shares)]
 
     def ranked(self, score: Callable[[Rows, Scores], Scored], meant: Scores | None = None) -> Iterator[RankedTurn]:
-        """Yield the turns with the words, or with the meaning, those with the best score first, the newest of equals.
+        """Yield the turns that match by words or meaning, the best score first, then the newest.
 
-        `score` has some rows and how well these match; `meant` is how well each row matches by its meaning: of both
-        matches the better one counts.
+        `score` takes rows and their matches. `meant` is the match of each row by meaning; the better of both counts.
         """
         found = self.scores if meant is None else np.maximum(self.scores, meant)
         rows = np.flatnonzero(found > 0)
@@ -135,13 +134,13 @@ class UserWords:
 
     shard: Shard
     removals: int
-    """The shard's when the first turn was read."""
+    """The shard's count of removals when the first turn was read."""
     reached: int
     """The offset of the last turn that was read."""
     reached_shown: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SHOWN_TOPICS, _NONE))
     """The offset of the last screenshot and of the last article that was read."""
     read_to: dict[str, int] = field(default_factory=dict)
-    """By topic, what the shard had folded when the user's were read."""
+    """By topic, the offset up to which the shard was folded when the user's records were last read."""
     reading: asyncio.Lock = field(default_factory=asyncio.Lock)
     event_ids: list[str] = field(default_factory=list)
     by_user: array[int] = field(default_factory=lambda: array("B"))
@@ -156,60 +155,60 @@ class UserWords:
     _language_codes: dict[str | None, int] = field(default_factory=lambda: {None: 0})
     _session_codes: dict[str, int] = field(default_factory=dict)
     rows: dict[str, int] = field(default_factory=dict)
-    """The row of each turn; screenshots and articles have none here."""
+    """The row of each turn, without screenshots and articles."""
     _places: dict[str, int] = field(default_factory=dict)
-    """The same with screenshots and articles."""
+    """The row of each turn, screenshot and article."""
     _before: array[int] = field(default_factory=lambda: array("q"))
-    """Each row's last turn in its session."""
+    """Each row's previous turn in its session."""
     _last: dict[str, tuple[int, tuple[str, ...]]] = field(default_factory=dict)
     """The row and the tokens of the last turn of each session."""
     _own: RowsOfTokens = field(default_factory=RowsOfTokens)
-    """The words of each turn without the turn before."""
+    """The words of each turn without those of the previous turn."""
     _bm25: Bm25 = field(default_factory=Bm25)
     number: int = field(default_factory=_numbers.__next__)
-    """Of these words alone: they are other ones after a removal."""
+    """A unique number: after a removal, a new object with a new number replaces this one."""
     meanings: UserMeanings | None = None
-    """The vectors of the turns, as far as they are made."""
+    """The vectors of the turns, as far as they have been computed."""
     unmade: set[int] = field(default_factory=set)
-    """The user's rows that have no vector, or one without the reply."""
+    """The user's rows that lack a vector, or whose vector lacks the reply."""
     doubtful: set[int] = field(default_factory=set)
-    """Rows that a later turn may have asked not to keep, as long as nobody looked."""
+    """Rows that a later turn may have asked not to keep, until they are checked."""
     _told: dict[int, tuple[int, Turn | None]] = field(default_factory=dict)
-    """What is kept of rows that were asked for, and how long their sessions were: later turns may take it back."""
+    """The kept turns of requested rows, with the length of their session then: a later turn may withdraw them."""
     _withheld: set[int] = field(default_factory=set)
-    """The sessions in which the user asked not to keep something."""
+    """The sessions in which the user has asked not to keep something."""
     _is_whole: bool = False
-    """Whether the oldest turns are read too: a request before a turn may be about it."""
+    """Whether the oldest turns are included: an earlier request may apply to a turn."""
     _lengths: dict[int, int] = field(default_factory=dict)
-    """By session, how many rows it has."""
+    """The number of rows of each session."""
     _told_bytes: int = 0
 
     def __post_init__(self) -> None:
-        """Take in whether the oldest turns are among these."""
+        """Note whether the oldest turns are included."""
         self._is_whole = self.reached == _NONE
 
     @property
     def nbytes(self) -> int:
-        """Estimate of the memory in use."""
+        """An estimate of the memory in use, in bytes."""
         vectors = 0 if self.meanings is None else self.meanings.nbytes
         rows = _BYTES_OF_A_ROW * len(self.event_ids)
         return _BYTES_OF_A_USER + self._bm25.nbytes + self._own.nbytes + rows + vectors + self._told_bytes
 
     @property
     def is_current(self) -> bool:
-        """Whether what was read may still stand in the shard."""
+        """Whether the shard has removed nothing since the first turn was read."""
         return self.removals == self.shard.observations.removals
 
     def row(self, event_id: str) -> int | None:
-        """Return the row of a turn, None for what is not among them."""
+        """Return the row of a turn; None if it is not indexed."""
         return self.rows.get(event_id)
 
     def place(self, event_id: str) -> int | None:
-        """Return the row of a turn, a screenshot or an article, None for what is not among them."""
+        """Return the row of a turn, a screenshot or an article; None if it is not indexed."""
         return self._places.get(event_id)
 
     def answered(self, row: int) -> int | None:
-        """Return the row before one in its session, None where there is none."""
+        """Return the previous row in the session of a row; None if there is none."""
         return None if self._before[row] == _NONE else self._before[row]
 
     def add(self, turn: Turn) -> None:
@@ -229,7 +228,7 @@ class UserWords:
             self.doubtful.update(self._user_rows_before(before))
         self._last[message.session_id] = (row, own)
         self._before.append(before)
-        if message.role not in SHOWN:  # memories are ranked by the words of turns alone
+        if message.role not in SHOWN:  # only the words of turns affect the ranking of memories
             self.rows[message.envelope.event_id] = row
         self._places[message.envelope.event_id] = row
         self.event_ids.append(message.envelope.event_id)
@@ -249,7 +248,7 @@ class UserWords:
         self._own.add(own)
 
     def told(self, owner: Owner, row: int) -> Turn | None:
-        """Return what is kept of a row, None where that is nothing."""
+        """Return the kept part of a row's turn; None if nothing is kept."""
         length = self._lengths[self._sessions[row]]
         known = self._told.get(row)
         if known is not None and known[0] == length:
@@ -266,7 +265,7 @@ class UserWords:
         return turn
 
     def _user_rows_before(self, row: int) -> Iterator[int]:
-        """Yield the user's last rows of a session, from one on backwards."""
+        """Yield the user's rows in a session, backwards from one row and within a limit."""
         for _ in range(_WITHDRAWN):
             if row == _NONE:
                 return
@@ -275,7 +274,7 @@ class UserWords:
             row = self._before[row]
 
     def times(self) -> Times:
-        """Return when each row was said, in microseconds."""
+        """Return the effective time of each row, in microseconds."""
         return np.frombuffer(self._times, dtype=np.int64)
 
     def users(self) -> Mask:
@@ -283,42 +282,42 @@ class UserWords:
         return np.frombuffer(self.by_user, dtype=np.bool_)
 
     def lasting(self) -> Scored:
-        """Return how surely what each row says lasts, 0 to 1; UNKNOWN where it has no vector that tells."""
+        """Return the probability that each row is of lasting value, 0 to 1; UNKNOWN without a suitable vector."""
         found = np.full(len(self.event_ids), UNKNOWN)
         if self.meanings is not None:
             self.meanings.write_lasting(found)
         return found
 
     def named(self, literals: Sequence[str]) -> Mask:
-        """Return which rows have every word of what a query names letter by letter."""
+        """Return which rows contain every word of the literals of a query."""
         return self._own.holding_all([token for literal in literals for token in tokens(literal)])
 
     def forms(self) -> Forms:
-        """Return the forms that each row has something of, a bit each."""
+        """Return the forms that each row contains, one bit each."""
         return np.frombuffer(self._forms, dtype=np.uint16)
 
     def sessions(self) -> NDArray[np.uint32]:
-        """Return each row's session, by a number."""
+        """Return the number of each row's session."""
         return np.frombuffer(self._sessions, dtype=np.uint32)
 
     def in_other_languages(self, language: str) -> Mask:
-        """Return which rows the user said in another language than this one; no text without a letter is among them."""
+        """Return which of the user's rows are in another language; texts without letters are excluded."""
         codes = np.frombuffer(self._languages, dtype=np.uint8)
         own = self._language_codes.get(language, len(self._language_codes))
         others: Mask = self.users() & (codes != own) & (codes != self._language_codes[None])
         return others
 
     def before(self, event_id: str) -> str | None:
-        """Return the turn before one in its session, with which it is searched."""
+        """Return the previous turn in a turn's session, with which it is searched; None if there is none."""
         row = self.rows.get(event_id)
         return None if row is None or self._before[row] == _NONE else self.event_ids[self._before[row]]
 
     def rarity(self, token: str) -> float:
-        """Return the weight of a token in a query: the fewer turns it stands in, the greater."""
+        """Return the weight of a token in a query: the rarer the token, the greater."""
         return self._bm25.weight(token)
 
     def matches(self, query: Sequence[str], agent_id: str | None, until: datetime) -> TurnMatches:
-        """Return how the turns match that an agent knows and that were said until an instant."""
+        """Return the matches of the turns that an agent knows and that are not later than an instant."""
         scores, before = self._bm25.scores(query), np.frombuffer(self._before, dtype=np.int64)
         shares = self._shares(query, before)
         answers = np.flatnonzero(~self._own.holding(query) & (before != _NONE))
@@ -332,9 +331,9 @@ class UserWords:
         return TurnMatches(self, scores, answered, shares, visible)
 
     def _shares(self, query: Sequence[str], before: Times) -> Scores:
-        """Return what of the weight of a query's words each row has, or the row before where somebody else said that.
+        """Return the share of the weight of a query's words that occurs in each row or its question.
 
-        What one says in two turns says each for itself.
+        The previous row counts only if another speaker said it: consecutive turns of one speaker count separately.
         """
         weights = {token: self.rarity(token) for token in dict.fromkeys(query)}
         answers = (before != _NONE) & (self.users() != self.users()[before])
@@ -345,7 +344,7 @@ class UserWords:
         return (held / (sum(weights.values()) or 1.0)).astype(np.float32)
 
     def visible(self, agent_id: str | None, until: datetime) -> Mask:
-        """Return which rows an agent knows and were said until an instant."""
+        """Return which rows an agent knows and are not later than an instant."""
         visible = self.times() <= microseconds(until)
         if agent_id is not None:
             agents = np.frombuffer(self._agents, dtype=np.uint32)
@@ -354,7 +353,7 @@ class UserWords:
 
 
 class TurnIndex:
-    """The words of the users that were searched last."""
+    """A cache of the words of the users that were searched last."""
 
     def __init__(self) -> None:
         self._users: UserCache[Owner, UserWords] = UserCache(SMALL_BYTES, MAX_BYTES)
@@ -395,7 +394,7 @@ class TurnIndex:
         return words
 
     async def _read_on(self, owner: Owner, words: UserWords) -> None:
-        """Add the turns that were folded since."""
+        """Add the turns that have been folded since the last read."""
         for topic, turns in _parts(owner, words):
             for offset, turn in turns:
                 words.add(turn)
@@ -408,30 +407,30 @@ class TurnIndex:
                 await asyncio.sleep(0)
 
     def count(self, owner: Owner, words: UserWords) -> None:
-        """Take in that a user's words, or the vectors beside them, have become more."""
+        """Update the memory account of a user whose words or vectors have grown."""
         if self._users.peek(owner) is words:
             self._users.resize(owner, words.nbytes)
 
 
 def spoken(text: str) -> str | None:
-    """Return the language of a text, by its beginning, as `language_of` does; None where it has no letter."""
+    """Return the language of the beginning of a text, as `language_of` does; None if it has no letters."""
     beginning = text[:_LANGUAGE_CHARACTERS]
     return language_of(beginning) if any(map(str.isalpha, beginning)) else None
 
 
 def said_by(turn: Turn) -> str:
-    """Return the words of a turn, after the name of who said them where it is known."""
+    """Return the words of a turn, after the speaker's name if it is known."""
     message = turn.message
     return f"{message.name}: {message.content}" if message.name else message.content
 
 
 def words_of(turn: Turn) -> tuple[str, ...]:
-    """Return the tokens of a turn by which it is searched."""
+    """Return the searchable tokens of a turn."""
     return tokens(said_by(turn)[:MAX_CHARACTERS])
 
 
 def source_of(turn: Turn) -> str:
-    """Return where a turn is from: chat, photo or inferred."""
+    """Return the provenance of a turn: chat, photo or inferred."""
     return SHOWN.get(turn.message.role, "chat")
 
 

@@ -1,9 +1,9 @@
-"""The vectors of turns are made as turns come, after what somebody waits for, and kept in the shard beside the turns.
+"""The vectors of turns are computed as turns arrive, at lower priority than requests, and stored in the shard.
 
-A worker looks every second whose turns came, and once after it has a partition whose turns lack a vector. A search
-makes a few that are missing itself. Of each user the newest turns have one, as many as are searched, 520 bytes on disk
-and 2,300 in memory while the user's words are there. A turn that was asked not to be kept has none, and loses it where
-that is asked later.
+A worker checks every second which users have new turns, and, once for each new partition, which turns lack a vector. A
+search computes a few missing ones itself. The newest turns of each user have a vector, as many as are searched: 520
+bytes on disk, and 2,300 in memory while the user's words are cached. A turn that the user asked not to keep has no
+vector, and loses it if the request comes later.
 """
 
 from __future__ import annotations
@@ -35,43 +35,43 @@ if TYPE_CHECKING:
 
 EVERY_SECONDS: Final = 1.0
 START_SECONDS: Final = 5.0
-"""After a start, whose first answers are waited for, nothing is caught up for so long."""
+"""How long after a start the work begins, so that it does not delay the first answers."""
 WAIT_SECONDS: Final = 2.0
-"""How long a question waits for vectors that are being made."""
+"""How long a question waits for vectors that are being computed."""
 MOST_AWAITED: Final = 16
-"""Turns without a vector that a question waits for; where more lack one, it goes without."""
+"""The most missing vectors that a question waits for; if more are missing, it does not wait."""
 BATCH: Final = 16
 LAST_TURNS: Final = 64
-"""Of a user who was not searched of late, that are read where some came."""
+"""How many of the newest turns are read for a user with new turns and no recent search."""
 REPLY_CHARACTERS: Final = 1_000
-"""Of the reply; and of the turn, where it has one."""
+"""How many characters of the reply are encoded, and of the turn if it has a reply."""
 _NONE: Final = -1
 
 log = logging.getLogger("mnemolog.turns")
 
 
 class TurnVectorMaking:
-    """Makes the vectors of turns, one user's at a time where nobody waits."""
+    """The computation of the vectors of turns; without a waiting search, it handles one user at a time."""
 
     def __init__(self, shards: Shards, encoder: Callable[[], Embedder] | None, turn_index: TurnIndex) -> None:
-        """Take what returns the encoder that serves for all languages; None: no turn gets a vector."""
+        """Take a function that returns the encoder for all languages; with None, turns get no vectors."""
         self._shards = shards
         self._encoder = encoder
         self._turn_index = turn_index
         self._making: dict[Owner, asyncio.Task[None]] = {}
         self._looked_through: dict[Shard, int] = {}
-        """Shards of which all users were looked at since they were opened, and their removals then."""
+        """The shards whose users have all been checked, with their count of removals at that time."""
         self._catching_up = asyncio.Lock()
 
     async def keep_made(self) -> None:
-        """Make the vectors of turns as they come, until it is cancelled."""
+        """Compute the vectors of turns as they arrive, until cancelled."""
         await asyncio.sleep(START_SECONDS)
         while True:
             await self.catch_up()
             await asyncio.sleep(EVERY_SECONDS)
 
     async def catch_up(self) -> None:
-        """Make what is missing by now; what cannot be made waits."""
+        """Compute the vectors that are missing now; failures are retried later."""
         if self._encoder is None:
             return
         async with self._catching_up:
@@ -84,11 +84,11 @@ class TurnVectorMaking:
                 except NotHeld:  # the partition went to another worker
                     continue
                 except (ShardUnavailable, ShardDamaged, sqlite3.ProgrammingError) as error:
-                    # whoever folds next meets it too; a shard that a rebuild replaces meanwhile is closed
+                    # The next fold reports the same error. A shard that a rebuild replaces meanwhile is closed.
                     log.warning("vectors of turns wait: %s", describe(error))
 
     async def make_few(self, owner: Owner, words: UserWords) -> bool:
-        """Make what a user's turns lack where it is little, and return whether nothing is missing now."""
+        """Compute a user's missing vectors if they are few, and return whether none is missing now."""
         if self._encoder is None:
             return False
         self.of(owner, words, self._encoder().model)
@@ -97,7 +97,7 @@ class TurnVectorMaking:
         return not words.unmade
 
     def of(self, owner: Owner, words: UserWords, model: str) -> UserMeanings:
-        """Return the vectors that a user's turns have by an encoder."""
+        """Return the existing vectors of a user's turns for an encoder."""
         if words.meanings is None or words.meanings.model != model:
             words.meanings = UserMeanings(model)
             stored = [one for one in words.shard.turn_vectors.of(owner, model) if words.row(one.event_id) is not None]
@@ -110,13 +110,13 @@ class TurnVectorMaking:
         return words.meanings
 
     async def close(self) -> None:
-        """End what is being made."""
+        """Cancel the running computations."""
         for making in list(self._making.values()):
             making.cancel()
         await asyncio.gather(*self._making.values(), return_exceptions=True)
 
     def _lacking(self, shard: Shard, model: str) -> list[Owner]:
-        """Return the users of a shard of whom turns came since this was asked last, or may lack a vector."""
+        """Return the users of a shard with turns that are new since the last call or may lack a vector."""
         heard, removals = shard.observations.take_heard(), shard.observations.removals
         if self._looked_through.get(shard) == removals:
             return list(heard)
@@ -136,7 +136,7 @@ class TurnVectorMaking:
         return await self._turn_index.current(held)
 
     def _task(self, owner: Owner, words: UserWords) -> asyncio.Task[None]:
-        """Return the making of a user's vectors that goes on, or a new one."""
+        """Return the running computation of a user's vectors, or start one."""
         making = self._making.get(owner)
         if making is None:
             making = asyncio.create_task(self._make(owner, words))
@@ -146,11 +146,11 @@ class TurnVectorMaking:
 
     def _end(self, owner: Owner, making: asyncio.Task[None]) -> None:
         del self._making[owner]
-        if not making.cancelled() and (error := making.exception()) is not None:  # whoever folds next meets it too
+        if not making.cancelled() and (error := making.exception()) is not None:  # the next fold reports it too
             log.error("the vectors of turns are not made: %s", describe(error), exc_info=error)
 
     async def _make(self, owner: Owner, words: UserWords) -> None:
-        """Make vectors of turns, the newest first, and keep them, until words are erased, or the shard is another's."""
+        """Compute and store missing vectors, the newest turns first; stop if words are erased or the shard moves."""
         if self._encoder is None:
             return
         encoder, shard = self._encoder(), words.shard
@@ -177,14 +177,14 @@ class TurnVectorMaking:
                         owner, meanings.model, [TurnVector(ids[row], _id(ids, reply), v) for row, reply, v in made if v]
                     )
                     shard.turn_vectors.remove(owner, [ids[row] for row, _, vector in made if vector is None])
-                except ShardUnavailable as error:  # they are made again after a restart
+                except ShardUnavailable as error:  # a restart computes them again
                     log.warning("vectors of turns are not kept: %s", error)
             for row, reply, vector in made:
                 if vector is None:
                     meanings.remove(row)
                 else:
                     meanings.put(row, vector_of(vector))
-                if reply == reply_of(words, row):  # else one came meanwhile
+                if reply == reply_of(words, row):  # otherwise a reply came meanwhile
                     words.unmade.discard(row)
             self._turn_index.count(owner, words)
 
@@ -193,7 +193,7 @@ class TurnVectorMaking:
 
 
 def reply_of(words: UserWords, row: int) -> int | None:
-    """Return the row of the reply that somebody else than the user gave next in the session; None without one."""
+    """Return the row of the reply, which is the next turn in the session if the user did not say it; else None."""
     reply = words.answers[row]
     return None if reply == _NONE or words.by_user[reply] else reply
 
@@ -203,7 +203,7 @@ def _id(event_ids: Sequence[str], row: int | None) -> str | None:
 
 
 def _text(owner: Owner, words: UserWords, row: int, reply: int | None) -> str | None:
-    """Return what a turn's vector is of; None where nothing of the turn is kept."""
+    """Return the text to encode for a turn; None if nothing of the turn is kept."""
     turn = words.told(owner, row)
     if turn is None or not turn.message.content.strip():
         return None

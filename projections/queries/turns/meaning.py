@@ -1,8 +1,8 @@
-"""The meaning of users' turns: how near each is to a question, and what that finds where words find nothing.
+"""The meaning of users' turns: their nearness to a question, which finds turns that its words do not find.
 
-A user's turn has the vector of its words and of the reply that follows: the reply says again, in other words, what was
-meant. In the order of a search they count for questions in another language than the turn's; how relevant a turn is,
-they tell in any.
+The vector of a user's turn covers its words and the reply that follows, because the reply repeats the meaning in other
+words. In the order of a search, vectors count only for turns in another language than the question. For the relevance
+of a turn they count in every language.
 """
 
 from __future__ import annotations
@@ -30,43 +30,43 @@ if TYPE_CHECKING:
     Cosines: TypeAlias = NDArray[np.float32]
 
 SESSION_SHARE: Final = 0.6
-"""Of the best turn of its session in the score of a turn: what was talked about there speaks for it."""
+"""The share of the best turn of a session in the score of its other turns: the subject of a session supports them."""
 
 _FAR: Final = 0.1
 _NEAR: Final = 0.3
-"""Cosines of the built-in encoder, of what has hardly anything to do with a question, and of what may answer it."""
+"""The built-in encoder's cosines of a text that is hardly related to a question, and of one that may answer it."""
 
 
 @dataclass(frozen=True, slots=True)
 class TurnMeanings:
-    """How near a user's turns are to a question."""
+    """The nearness of a user's turns to a question."""
 
     words: UserWords
     cosines: Cosines
-    """Of each row with the question: NaN where the row has no vector, or is not seen."""
+    """The cosine of each row with the question; NaN if the row has no vector or is not visible."""
     vectors: UserMeanings
-    """Of the rows."""
+    """The vectors of the rows."""
     scores: Cosines
-    """Of rows in another language than the question: the same less what these have in common, with the share of the
-    session's best; NaN for all others."""
+    """For rows in another language than the question, the cosine minus the part that these rows have in common, with
+    the share of the session's best; NaN for all others."""
     is_complete: bool = True
-    """Whether no turn that is to have a vector lacks one."""
+    """Whether all turns that should have a vector have one."""
 
     def evidence(self, event_ids: Iterable[str]) -> float | None:
-        """Return the score of the nearest of some turns in another language; None where none of them is among these."""
+        """Return the score of the nearest of the given turns in another language; None if none of them has a score."""
         rows = [row for event_id in event_ids if (row := self.words.row(event_id)) is not None]
         found = [float(self.scores[row]) for row in rows if not np.isnan(self.scores[row])]
         return max(found, default=None)
 
     def cosine(self, event_id: str) -> float | None:
-        """Return a turn's cosine with the question; None where it is not among these."""
+        """Return a turn's cosine with the question; None if it has none."""
         row = self.words.row(event_id)
         return None if row is None or np.isnan(self.cosines[row]) else float(self.cosines[row])
 
     def near(self, event_ids: Sequence[str], asking: Vectors | None) -> float | None:
-        """Return the cosine of the nearest of some turns, or its product with what asks; None where there is none.
+        """Return the cosine of the nearest of the given turns, or its product with `asking`; None without a vector.
 
-        Of a reply it is that of the turn that it answers.
+        A reply has the value of the turn that it answers.
         """
         rows = [row for event_id in event_ids if (row := self._row_said(event_id)) is not None]
         if not rows:
@@ -74,7 +74,7 @@ class TurnMeanings:
         return float(self.cosines[rows].max()) if asking is None else self.vectors.nearest(rows, asking)
 
     def _row_said(self, event_id: str) -> int | None:
-        """Return the row of a turn that has a cosine, of a reply that of the turn that it answers."""
+        """Return the row of a turn, or of the turn that a reply answers; None if it has no cosine."""
         row = self.words.place(event_id)
         if row is not None and not self.words.by_user[row]:
             row = self.words.answered(row)
@@ -92,9 +92,9 @@ class TurnMeanings:
         return not np.isnan(self.scores).all()
 
     def matches(self) -> Cosines:
-        """Return how well rows in another language match, 0 to 1: best the nearest, 0 the farthest and all others.
+        """Return the match of each row in another language, 0 to 1: the nearest has the most; all others have 0.
 
-        The nearest has 1 if it is near at all: of few turns one is always the nearest, whatever is asked.
+        The nearest has 1 only if it is really near, because one turn is always the nearest, whatever the question.
         """
         least, greatest = np.nanmin(self.scores), np.nanmax(self.scores)
         scaled = np.ones_like(self.scores) if greatest <= least else (self.scores - least) / (greatest - least)
@@ -105,15 +105,15 @@ class TurnMeanings:
 
 
 class TurnMeaning:
-    """Holds questions against the vectors of turns."""
+    """The comparison of questions with the vectors of turns."""
 
     def __init__(self, encoder: Callable[[], Embedder] | None, making: TurnVectorMaking) -> None:
-        """Take what returns the encoder that serves for all languages; None: no turn has a vector."""
+        """Take a function that returns the encoder for all languages; with None, turns have no vectors."""
         self._encoder = encoder
         self._making = making
 
     async def near(self, owner: Owner, turns: TurnMatches, question: str, views: Sequence[View]) -> TurnMeanings | None:
-        """Return how near the turns are that are searched; None where there are none, or none is to have a vector.
+        """Return the nearness of the searched turns; None if there are no turns or turns get no vectors.
 
         Raises EmbedderUnavailable, EmbedderRefused.
         """
@@ -125,7 +125,7 @@ class TurnMeaning:
         is_complete = await self._making.make_few(owner, words)
         meanings = self._making.of(owner, words, encoder.model)
         cosines = meanings.cosines(vector, len(words.event_ids))
-        cosines[count:] = np.nan  # others may have read on meanwhile
+        cosines[count:] = np.nan  # another search may have read more turns meanwhile
         cosines[:count][~turns.visible] = np.nan
         scores = meanings.centred(words.in_other_languages(language), cosines)
         rows = np.flatnonzero(~np.isnan(scores))
@@ -135,13 +135,13 @@ class TurnMeaning:
 
 
 async def _meant(question: str, views: Sequence[View], encoder: Embedder) -> Vectors:
-    """Return an encoder's vector of a question; what was asked of it already is not asked again."""
+    """Return an encoder's vector of a question, from its view if there is one."""
     known = next((view.vector for view in views if view.model == encoder.model), None)
     return (await encoder.embed([question], urgent=True))[0] if known is None else known
 
 
 def with_sessions(scores: Cosines, sessions: NDArray[np.uint32]) -> Cosines:
-    """Return scores of turns with the share of the best one of each's session."""
+    """Return the scores of turns, each mixed with the best score of its session."""
     best = np.full(int(sessions.max(initial=0)) + 1, -np.inf, np.float32)
     np.maximum.at(best, sessions, scores)
     shared: Cosines = ((1 - SESSION_SHARE) * scores + SESSION_SHARE * best[sessions]).astype(np.float32)

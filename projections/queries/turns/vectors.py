@@ -1,4 +1,4 @@
-"""A user's turns as vectors, beside the words by which they are searched (`index.UserWords`)."""
+"""The vectors of a user's turns, which complement the searchable words (`index.UserWords`)."""
 
 from __future__ import annotations
 
@@ -23,34 +23,34 @@ if TYPE_CHECKING:
     Cosines: TypeAlias = NDArray[np.float32]
 
 BUILTIN: Final = "builtin"
-"""The encoder whose vectors the heads know."""
+"""The encoder whose vectors the heads understand."""
 _BYTES_OF_A_ROW: Final = 150
 _ROOM: Final = 16
 
 
 @dataclass(slots=True)
 class UserMeanings:
-    """One user's turns as vectors, in the order in which they came here."""
+    """The vectors of one user's turns, in the order in which they were added."""
 
     model: str
     _rows: array[int] = field(default_factory=lambda: array("q"))
     _table: Vectors = field(default_factory=lambda: np.empty((0, 0), np.float32))
-    """A vector for each of the rows, and room for more."""
+    """One vector for each entry of `_rows`, and room for more."""
     _places: dict[int, int] = field(default_factory=dict)
     _lasting: Cosines | None = None
-    """Of each of the rows; None until it is asked for again."""
+    """The probability of lasting value for each entry of `_rows`; None until it is computed again."""
 
     def __len__(self) -> int:
-        """Return how many turns have a vector."""
+        """Return the number of turns with a vector."""
         return len(self._rows)
 
     @property
     def nbytes(self) -> int:
-        """Estimate of the memory in use."""
+        """An estimate of the memory in use, in bytes."""
         return self._table.nbytes + _BYTES_OF_A_ROW * len(self._rows)
 
     def put(self, row: int, vector: Vectors) -> None:
-        """Take a row's vector, in the place of the one that it had."""
+        """Set the vector of a row, replacing any earlier one."""
         self._lasting = None
         place = self._places.setdefault(row, len(self._rows))
         if place == len(self._rows):
@@ -62,34 +62,34 @@ class UserMeanings:
         self._table[place] = vector
 
     def remove(self, row: int) -> None:
-        """Leave nothing of a row's vector: it is near to no question."""
+        """Overwrite a row's vector with zeros, which are not near any question."""
         if (place := self._places.get(row)) is not None:
             self._table[place] = 0.0
 
     def write_lasting(self, found: NDArray[np.float64]) -> None:
-        """Write by row how surely what a turn says lasts, as far as the vectors tell."""
-        if self.model != BUILTIN or not len(self._rows):  # the heads know no other vectors
+        """Write into `found`, by row, the probability of lasting value, as far as the vectors tell."""
+        if self.model != BUILTIN or not len(self._rows):  # the heads understand no other vectors
             return
         if self._lasting is None:
             self._lasting = _heads().scores("lasting", self._table[: len(self._rows)])
         found[np.frombuffer(self._rows, np.int64)] = self._lasting
 
     def cosines(self, vector: Vectors, count: int) -> Cosines:
-        """Return the cosine of each of the user's rows, so many; NaN for those without a vector."""
+        """Return the cosine of each of the user's `count` rows; NaN for rows without a vector."""
         found = np.full(count, np.nan, np.float32)
         if len(self._rows):
             found[np.frombuffer(self._rows, np.int64)] = self._table[: len(self._rows)] @ vector
         return found
 
     def nearest(self, rows: Sequence[int], vector: Vectors) -> float | None:
-        """Return the greatest product of some rows' vectors with one; None where none of them has a vector."""
+        """Return the greatest product of the rows' vectors with `vector`; None if no row has a vector."""
         places = [place for row in rows if (place := self._places.get(row)) is not None]
         return float((self._table[places] @ vector).max()) if places else None
 
     def centred(self, wanted: Mask, cosines: Cosines) -> Cosines:
-        """Return the cosines of some rows less what these have in common; NaN for all others.
+        """Return the cosines of the wanted rows minus the part that they have in common; NaN for all others.
 
-        That is as with memories (`projections/index/centre.py`), but all of it.
+        Memories are treated likewise (`projections/index/centre.py`), but there only a fraction is subtracted.
         """
         found = np.full(len(cosines), np.nan, np.float32)
         rows: Rows = np.frombuffer(self._rows, np.int64)

@@ -1,10 +1,11 @@
-"""The policies of decay: by which rule a tick makes memories fade or expire.
+"""The policies of decay: the rules by which a tick makes memories fade or expire.
 
-`policy` says what a policy is. Each has a file: `ladder` (Evatar: long_term memories that are not accessed lose a tenth
-of their importance), `ebbinghaus` (Luna: episodes lose strength, the weak and the surplus expire), `off`. `registry` is
-the one table that names them; settings, clocks, the command line and the HTTP API take names and periods from it.
+`policy` defines a policy. Each policy has a file: `ladder` (Evatar: long_term memories that are not accessed lose a
+tenth of their importance), `ebbinghaus` (Luna: episodes lose strength, the weak and the surplus expire), `off`.
+`registry` is the table of all policies, from which settings, clocks, the command line and the HTTP API take names and
+periods.
 
-`streams.decisions.decay` applies a policy to a user's memories. That a memory has passed its `expires_at` is no
-policy's business: `projections.state.lifetime` says so, and every policy but `off` lets such memories expire. To add a
-policy follow docs/contributing/decay-policy.md.
+`streams.decisions.decay` applies a policy to a user's memories. Policies do not handle `expires_at`:
+`projections.state.lifetime` does, and every policy but `off` lets such memories expire. To add a policy, follow
+docs/contributing/decay-policy.md.
 """

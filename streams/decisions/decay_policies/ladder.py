@@ -1,4 +1,4 @@
-"""Evatar's decay: long_term memories that are not accessed go down the steps of a ladder."""
+"""Evatar's decay: long_term memories that are not accessed lose importance step by step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A policy of decay: a name, how often it ticks unless the operator says otherwise, and a rule."""
+"""A policy of decay: a name, the default period of its ticks, and a rule."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ Measure: TypeAlias = Literal["importance", "strength"]
 
 @dataclass(frozen=True, slots=True)
 class Expire:
-    """What a rule answers for a memory that is to expire."""
+    """The verdict of a rule that a memory expires."""
 
     reason: str
-    """As MemoryExpired names it."""
+    """The reason that MemoryExpired names."""
 
 
 Judgement: TypeAlias = "Callable[[Memory, datetime, Parameters], float | Expire | None]"
-"""Returns the new value of the measure at an instant, or Expire, or None where the rule does not apply to it."""
+"""A function that returns the new value of the measure at an instant, Expire, or None if the rule does not apply."""
 Surplus: TypeAlias = "Callable[[Sequence[Memory], datetime, Parameters], Sequence[Memory]]"
-"""Those of a user's memories that are too many at an instant, in the order in which they expire."""
+"""A function that returns a user's surplus memories at an instant, in the order in which they expire."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """What a tick does. A rule reads no clock: the instant is the tick's `as_of`."""
+    """The effect of a tick. A rule does not read a clock: the instant is the tick's `as_of`."""
 
     measure: Measure
     fade: Judgement
-    """Called for each memory that the tick looks at and that has not passed its expiry."""
+    """Called for each memory that the tick may change and that has not passed its expiry."""
     surplus: Surplus | None = None
     """Called once for each part of a user's decision, with the memories that are active after the part's changes."""
 
@@ -46,8 +46,8 @@ class DecayPolicy:
     """One row of the table of policies."""
 
     name: str
-    """As settings, ticks and events spell it."""
+    """The name in settings, ticks and events."""
     default_hours: float
-    """The period of its ticks where DECAY_EVERY_HOURS is unset."""
+    """The period of its ticks if DECAY_EVERY_HOURS is unset."""
     rule: Rule | None
-    """None: a tick changes nothing, not even what has passed its expiry, and no clock emits one."""
+    """The rule. With None, a tick changes nothing, not even memories past their expiry, and no clock emits one."""

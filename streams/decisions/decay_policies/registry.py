@@ -1,4 +1,4 @@
-"""The table of the policies of decay: a new one is a file of its own and a row here."""
+"""The table of the policies of decay: a new policy is a new file and a new row here."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from streams.decisions.decay_policies.policy import DecayPolicy
 
 POLICIES: Final[Mapping[str, DecayPolicy]] = {policy.name: policy for policy in (LADDER, EBBINGHAUS, OFF)}
-"""By name, in the order in which help and errors list them."""
+"""The policies by name, in the order in which help and errors list them."""
 
 if TYPE_CHECKING:
     PolicyName: TypeAlias = str
@@ -23,4 +23,4 @@ if TYPE_CHECKING:
 else:  # a type checker cannot read a Literal made of a table; pydantic and typer can, and refuse every other name
     PolicyName = Literal[tuple(POLICIES)]
     TickName = Literal[(*POLICIES, RETENTION, WAKE)]
-    """What a tick may be of: a policy of decay, the removal of old observations, or waking agents."""
+    """The names of ticks: a policy of decay, the removal of old observations, or waking agents."""

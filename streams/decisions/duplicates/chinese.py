@@ -1,7 +1,7 @@
 """Harmless differences between Chinese texts: particles, intensity words, polite words and variants.
 
-There is no segmenter: a character is harmless only where its neighbours rule out the words in which it has a meaning
-(都 in 成都, 很 in 很少, 了 in 了解, 的 in 我的确).
+There is no segmenter: a character counts as harmless only if its neighbours rule out the words in which it has a
+meaning (都 in 成都, 很 in 很少, 了 in 了解, 的 in 我的确).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _HARMLESS = re.compile(
     r"|(?:(?<=[我你您他她它们咱])|(?<=用户))的(?=[\u4e00-\u9fff])(?![确士话是])"
     rf"|(?<![不得没为除])了(?=[啊呀哦啦哈]?(?:{_MARK}|$))"
     rf"|[啊呀哦啦嘛哟喔呐]{_CLAUSE_END}"
-    # a negation takes the rest of its clause with it, and that stays as it is
+    # a negation covers the rest of its clause, which stays unchanged
     r"|(?P<negated>[不没無无未非别勿莫][^\s,.!?;:。、]*)"
 )
 
@@ -62,9 +62,9 @@ _DIGITS = {"两": "2", "十": "10"} | {numeral: str(value) for value, numeral in
 
 
 def without_harmless_chinese(text: str) -> str:
-    """Return an NFKC text without its harmless Chinese words, lone numerals as digits; other text is unchanged.
+    """Return an NFKC text without its harmless Chinese words, and lone numerals as digits; other text is unchanged.
 
-    Behind a negation all words stay up to the end of the clause: 不是很喜欢 is weaker than 不喜欢, 不都去 is not
+    After a negation, all words stay up to the end of the clause: 不是很喜欢 is weaker than 不喜欢, 不都去 is not
     都不去, and 不喝酒了 (no longer) is not 不喝酒.
     """
     if text.isascii():

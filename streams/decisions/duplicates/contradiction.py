@@ -1,8 +1,8 @@
-"""Contradictions: a statement that ends another one, as 不再, "no longer", a negation or another number does.
+"""Contradictions: statements that end others by 不再, "no longer", a negation or another number.
 
-Two statements contradict each other only where everything else that they say is equal, word by word, and both are of
-the user: what is in doubt stands beside each other. `taken_back` reads which value of a slot a statement takes back,
-whatever the wording of the memory that filled it.
+Two statements contradict each other only if all their other words are equal and both are about the user; in doubt, both
+remain. `taken_back` reads the value of a slot that a statement takes back, whatever the wording of the memory that
+filled it.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _USER: Final = ("user", "i", "my", "we", "our", "用", "我")
-"""Words with which a statement about the user begins; 用 of 用户."""
+"""The first words of statements about the user; 用 is from 用户."""
 _MOST_WORDS: Final = 24
-"""Of a statement: a longer one says several things, and one that differs does not end the others."""
+"""The most words of a statement. A longer one says several things, of which a difference may affect only one."""
 
 _AUXILIARIES: Final = frozenset({"do", "did"})
 _DENIALS: Final = (
@@ -42,7 +42,7 @@ _PASSING: Final = frozenset(
     {"today", "tonight", "tomorrow", "yesterday", "now", "this", "next", "last", "ago", "morning", "week", "month"}
     | {"year", "今", "明", "昨", "周", "刚", "次"}
 )
-"""Words of statements that are about one day or time: those of another day do not contradict them."""
+"""Words of statements about one day or time, which statements about other days do not contradict."""
 
 _NUMBER: Final = re.compile(r"\d+(?:\.\d+)?|[一二三四五六七八九十百千万两]")
 _HAS: Final = frozenset(
@@ -55,18 +55,18 @@ _YEAR: Final = re.compile(r"(?:19|20)\d\d")
 
 _NOW: Final = frozenset({"now", "already", "currently"})
 _ZH_NOW: Final = (("现", "在"), ("目", "前"), ("已", "经"), ("如", "今"))
-"""Words that say only that a number is of now: I have three cats now."""
+"""Words that only mark a statement as current: I have three cats now."""
 
 _MAY_TAKE_BACK: Final = re.compile(
     r"no longer|not(?<![a-z]not)(?![a-z])|cannot|n['’]t|quit|left|lost|resigned|broke|split|stopped|gave up|given up"
     r"|retired|fired|laid off|died|passed away|is dead|put(?<![a-z]put)(?![a-z])|rainbow bridge"
 )
-"""Of a folded text; that each branch begins with a letter makes the search quick."""
+"""Signs of a withdrawal in a folded text. Each branch begins with a letter, which makes the search quick."""
 _ZH_MAY_TAKE_BACK: Final = re.compile(r"[死世走星桥不没离辞跳退戒分裁失误]")
 _DAYS_IN_BRACKETS: Final = re.compile(r"\s?[（(]\d{4}(?:-\d\d){0,2}(?:(?: to |至|/)\d{4}(?:-\d\d){0,2})?[）)]")
-"""What the rules write behind "last week"."""
+"""The days in brackets that the rules add after "last week"."""
 ANY: Final = "*"
-"""Whatever the value was: "User quit their job"."""
+"""Stands for any value: "User quit their job"."""
 _I: Final = r"^(?:the )?(?:user|i)(?: has| have)? (?:now |just |recently )?"
 _NO_MORE: Final = r"(?:is |am |does |do )?(?:no longer|not)"
 _REST: Final = r"(?P<value>[^,;]{1,60}?)(?: any ?more| any longer| at all| after all)?[.!]*$"
@@ -78,7 +78,7 @@ _LATELY: Final = (
 )
 _ZH_LATELY: Final = r"(?:今天|昨天|前天|上周|上个?月|上个?星期|这个?月|这周|刚刚?|终于|最近|\d{1,2}月|月初|月底){0,3}"
 _WHY: Final = r"(?:,[^?]{1,80})?"
-"""What is told behind an allergy that is over: the doctor tested me, 脱敏治疗成功了."""
+"""A reason after the end of an allergy: the doctor tested me, 脱敏治疗成功了."""
 _TAKES: Final = r"(?:drink|eat|watch|play|smoke|wear|read|listen to|use|practi[cs]e|go to|do)"
 _TAKING: Final = r"(?:drinking |eating |watching |playing |wearing |reading |listening to |using |doing |going to )?"
 _PET: Final = (
@@ -172,7 +172,7 @@ _TAKEN_BACK: Final = tuple(
 
 
 def taken_back(content: str) -> tuple[tuple[str, ...], str] | None:
-    """Return the slots and the value that a statement of the user takes back; None where it takes back nothing.
+    """Return the slots and the value that a statement about the user takes back; None if it takes back nothing.
 
     "User is no longer allergic to nuts" takes back `nuts` in `allergies`; "User quit their job" takes back `ANY`
     employer.
@@ -188,11 +188,11 @@ def taken_back(content: str) -> tuple[tuple[str, ...], str] | None:
 
 
 def end_keys(words: tuple[str, ...]) -> Iterator[tuple[object, ...]]:
-    """Yield keys of content words, of which two statements share one wherever one `ends` the other."""
+    """Yield keys of content words; if one statement `ends` another, they share a key."""
     if _comparable(words):
         yield "affirmed", _affirmed(words)[1]
     if _HAS.isdisjoint(words):
-        return  # no word tells a number
+        return  # no word introduces a number
     words = _of_now(words)
     for at in range(len(words) if _comparable(words) else 0):
         if _tells_number(words, at):
@@ -200,7 +200,7 @@ def end_keys(words: tuple[str, ...]) -> Iterator[tuple[object, ...]]:
 
 
 def ends(newer: str, older: str) -> bool:
-    """Return whether a statement that is said after another one, of the same user, contradicts it."""
+    """Return whether a statement contradicts an earlier one of the same user."""
     one, other = content_words(newer), content_words(older)
     if one == other:
         return False
@@ -211,7 +211,7 @@ def ends(newer: str, older: str) -> bool:
 
 
 def _of_now(words: Sequence[str]) -> tuple[str, ...]:
-    """Return the words without those that only say that it is so now."""
+    """Return the words without those that only mark a statement as current."""
     rest = [word for word in words if word not in _NOW]
     for now in _ZH_NOW:
         if (at := _position(rest, now)) is not None:
@@ -232,7 +232,7 @@ def _denies(newer: tuple[str, ...], older: tuple[str, ...]) -> bool:
 
 
 def _affirmed(words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the one denial of a statement, () without one, and its other words, verbs without their -s."""
+    """Return the denial of a statement, () without one, and its other words, with verbs without their -s."""
     rest = list(words)
     found: tuple[str, ...] = ()
     for denial in _DENIALS:
@@ -269,7 +269,7 @@ def _plain(word: str) -> str:
 
 
 def _other_number(newer: tuple[str, ...], older: tuple[str, ...]) -> bool:
-    """Return whether both say of how many or how much, and differ in that one number only."""
+    """Return whether both statements give a count or an amount, and differ only in that number."""
     if len(newer) != len(older):
         return False
     differing = [at for at, (a, b) in enumerate(zip(newer, older, strict=True)) if a != b]
@@ -279,7 +279,7 @@ def _other_number(newer: tuple[str, ...], older: tuple[str, ...]) -> bool:
 
 
 def _tells_number(words: tuple[str, ...], at: int) -> bool:
-    """Return whether a word is a number that says how many or how much; when and where are other things."""
+    """Return whether a word is a number that gives a count or an amount, not a time or a place."""
     if not _NUMBER.fullmatch(words[at]) or _YEAR.fullmatch(words[at]):
         return False
     return not _HAS.isdisjoint(words[:at]) and _OF_TIME.isdisjoint(words[max(0, at - 1) : at + 2])

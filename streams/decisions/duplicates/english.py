@@ -15,10 +15,10 @@ HARMLESS = _words(
     "really very truly actually definitely absolutely totally extremely incredibly honestly literally basically indeed"
     " also"
 )
-"""Words that only say how strongly. Not among them: `only`, `even`, `still`, `just`, `almost`, `probably`."""
+"""Words that only intensify, which excludes `only`, `even`, `still`, `just`, `almost` and `probably`."""
 
 CLOSINGS = (("too",), ("very", "much"), ("as", "well"))
-"""Harmless at the end of a clause only."""
+"""Words that are harmless only at the end of a clause."""
 
 NEGATIONS = _words(
     "not no never nor none neither nothing nobody nowhere nope without hardly barely scarcely seldom rarely"
@@ -29,7 +29,7 @@ THAT_FOLLOWS = _words(
     "say says said think thinks thought believe believes believed hope hopes hoped feel feels felt know knows knew"
     " mention mentions mentioned remember remembers remembered"
 )
-"""After these `that` is only a joint: "hopes that it rains"."""
+"""Verbs after which `that` is only a conjunction: "hopes that it rains"."""
 
 _AGREEMENT = {
     "am": "be",
@@ -76,7 +76,7 @@ _VARIANTS = {
 _NUMBER_WORDS = "two three four five six seven eight nine ten eleven twelve"
 _NUMBERS = {word: str(value) for value, word in enumerate(_NUMBER_WORDS.split(), start=2)}
 SPELLINGS = _AGREEMENT | _VARIANTS | _NUMBERS
-"""One spelling for each word: agreement with the subject, British and American, numbers as digits (but not `one`)."""
+"""A common spelling for each word: agreement with the subject, British and American, numbers as digits (not `one`)."""
 
 _CONTRACTIONS = tuple(
     (re.compile(pattern, re.IGNORECASE), replacement)
@@ -91,7 +91,7 @@ _CONTRACTIONS = tuple(
         (r"(?<=[a-z])'ll\b", " will"),
         (r"(?<=[a-z])'d (?=(?:like|love|prefer|rather|hate)\b)", " would "),
         (r"\blet's\b", "let us"),
-        # 's is `is` after these only; elsewhere it may be a possessive
+        # 's means `is` only after these words; elsewhere it may be a possessive
         (r"\b(he|she|it|that|there|here|what|who|where)'s\b", r"\1 is"),
     )
 )
@@ -112,12 +112,12 @@ _THANKS = re.compile(r"[,.!] ?(?:thanks|thank you|please)[.!]*$", re.IGNORECASE)
 def expanded(text: str) -> str:
     """Return a text with contractions written out, without interjections and thanks.
 
-    It must be in NFKC, with straight apostrophes and single spaces.
+    The text must be in NFKC, with straight apostrophes and single spaces.
     """
     if "'" in text:
         for pattern, replacement in _CONTRACTIONS:
             text = pattern.sub(replacement, text)
-    # Looking for a word is much quicker than for a pattern, and most texts have none of them.
+    # A search for a word is much quicker than for a pattern, and most texts contain none of these.
     folded = text.casefold()
     for short, pattern, replacement in _EXPANSIONS:
         if short in folded:

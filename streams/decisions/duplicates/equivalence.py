@@ -1,9 +1,9 @@
 """Equivalence: whether two texts differ only in harmless words, marks and spelling.
 
-No fixed cosine separates "likes" from "does not like", and no list of antonyms is complete. So the check is the other
-way round: a text is reduced to its *skeleton*, the sequence of its words (Chinese: its characters, no segmenter needed)
-without the few that never change what is said. Texts are equivalent only when their skeletons are equal, in order. A
-number, a negation, a name, an opposite, a question mark or swapped roles are in the skeleton, and so is every word that
+No fixed cosine separates "likes" from "does not like", and no list of antonyms is complete. The check therefore works
+the other way round: a text is reduced to its *skeleton*, the sequence of its words (in Chinese its characters, without
+a segmenter) except for the few that never change the meaning. Texts are equivalent only if their skeletons are equal.
+The skeleton retains numbers, negations, names, opposites, question marks and the order of roles, and every word that
 this file does not know.
 """
 
@@ -41,7 +41,7 @@ _UNITS = re.compile(
     r"|(?P<number>(?:(?<![\w.])\.)?\d+(?:[.,:/~\-–—]\d+)*)"
     rf"|(?P<han>[{_HAN}])"
     rf"|(?P<clause>[{_CLAUSE_MARKS}]|\.(?=\s|$))"
-    # what is neither of these: words of any script, currency signs, `C++`, emoji; a question mark stands alone
+    # everything else: words of any script, currency signs, `C++`, emoji; a question mark is a unit of its own
     rf"|(?P<word>[^\s\d{_HAN}{_CLAUSE_MARKS}{_QUIET_MARKS}?.]+|\?)"
 )
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
@@ -50,17 +50,17 @@ _APOSTROPHES = str.maketrans("\u2019\u2018\u02bc\u00b4`", "'''''")
 
 @dataclass(frozen=True, slots=True)
 class Skeleton:
-    """The content words of a text in order, and the indexes of those with which a clause begins."""
+    """The content words of a text in order, and the indexes at which clauses begin."""
 
     words: tuple[str, ...]
     clauses: frozenset[int]
 
 
 def same_statement(a: str, b: str) -> bool:
-    """Return whether both texts say the same: skeletons equal and not empty, and no clause cut at different places.
+    """Return whether both texts make the same statement: equal, non-empty skeletons with compatible clauses.
 
-    Marks may be missing in one of them ("Yesterday I ran" / "Yesterday, I ran"), but the same Chinese characters cut
-    into clauses in two ways are two statements. Symmetric.
+    One text may lack marks of the other ("Yesterday I ran" / "Yesterday, I ran"), but the same Chinese characters
+    divided into clauses in two ways are two statements. The relation is symmetric.
     """
     one, other = skeleton(a), skeleton(b)
     if not one.words or one.words != other.words:
@@ -85,11 +85,11 @@ def skeleton(text: str) -> Skeleton:
 
 
 content_words: Final = WordCache(lambda text: skeleton(text).words)
-"""Returns the words that near duplicates share, in order."""
+"""A cached function that returns the content words of a text, in order; near duplicates have the same."""
 
 
 def _clauses(text: str) -> list[list[str]]:
-    """Return words, numbers and single Chinese characters in order, by the clauses that the marks cut."""
+    """Return words, numbers and single Chinese characters in order, divided into clauses at the marks."""
     clauses: list[list[str]] = [[]]
     for match in _UNITS.finditer(text):
         kind, unit = match.lastgroup, match[0]
@@ -103,9 +103,9 @@ def _clauses(text: str) -> list[list[str]]:
 
 
 def _content(clause: list[str]) -> Iterator[str]:
-    """Yield the words of a clause that are not harmless, each in its one spelling.
+    """Yield the words of a clause that are not harmless, each in its common spelling.
 
-    Behind a negation an intensity word is content: "not really sure" is not "not sure".
+    After a negation, an intensity word is content: "not really sure" is not "not sure".
     """
     folded = [unit.casefold() for unit in clause]
     if NEGATIONS.isdisjoint(folded):
@@ -119,7 +119,7 @@ def _content(clause: list[str]) -> Iterator[str]:
         if word == "the":
             continue
         if word in ARTICLES:
-            # "a few" is not "few"; "blood type A", "plan A" and "grade a" are no articles
+            # "a few" is not "few"; "blood type A", "plan A" and "grade a" contain no article
             is_harmless = follower[:1].isalpha() and not is_name and follower not in {"few", "little"}
         elif word == "that":
             is_harmless = at > 0 and folded[at - 1] in THAT_FOLLOWS and follower != ""

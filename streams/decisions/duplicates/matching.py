@@ -1,4 +1,4 @@
-"""Matching: the memories of a user that say what a statement says."""
+"""Matching: the memories of a user that make the same statement as a given one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ cached_keywords: Final = WordCache(keywords)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """What is compared with memories: a text with its slot, its agent, and the instant at which it was said."""
+    """A statement to compare with memories: a text with its slot, its agent, and the instant at which it was said."""
 
     content: str
     agent_id: str | None
@@ -38,28 +38,28 @@ class Statement:
     value: str | None
     embedding_model: str
     vector: bytes
-    """As it is stored (`stored_vector`)."""
+    """The vector in its stored form (`stored_vector`)."""
     effective: datetime
     shape: str | None = None
-    """The shape that a policy gives the attribute, where it is no list."""
+    """The shape that a policy gives the attribute, unless it is a list."""
     subject: str | None = None
-    """Whom or what it is about, as `subject_of` spells it; None for the user."""
+    """The subject of the statement, as `subject_of` spells it; None for the user."""
 
     @property
     def key(self) -> str | None:
-        """The key of the fact that it states."""
+        """The key of the stated fact."""
         return key_of(self.subject, self.attribute)
 
     @property
     def slot(self) -> str | None:
-        """The slot of the user's profile that it fills; what is about others fills none."""
+        """The slot of the user's profile that it fills; None for statements about others."""
         return self.attribute if self.subject is None else None
 
     @property
     def is_single(self) -> bool:
-        """Return whether a newer value takes the place of the older one; in a map, that of its name.
+        """Return whether a newer value replaces the older one; in a map, the one with the same name.
 
-        Maps of the user's own profile hold what they have: the profile shows the newest of a name.
+        Maps of the user's own profile keep all their values: the profile shows the newest of each name.
         """
         if self.attribute is None:
             return False
@@ -67,7 +67,7 @@ class Statement:
 
     @property
     def is_by_name(self) -> bool:
-        """Return whether each name in a map has one value: in one of a policy, and in any about somebody else."""
+        """Return whether each name in a map has one value: in a policy's map, or in any about another person."""
         return self.shape == BY_NAME or (self.subject is not None and self.attribute in MAPS)
 
 
@@ -78,7 +78,7 @@ def exact(state: UserState, statement: Statement) -> Iterator[Memory]:
 
 
 def same_slot(state: UserState, statement: Statement) -> Iterator[Memory]:
-    """Yield the memories of any status of the same fact with the same value."""
+    """Yield the memories of any status that state the same fact with the same value."""
     if statement.key is None or statement.value is None:
         return
     for memory in with_value(state, statement.key, statement.value):
@@ -87,7 +87,7 @@ def same_slot(state: UserState, statement: Statement) -> Iterator[Memory]:
 
 
 def with_value(state: UserState, fact: str, value: str | None) -> list[Memory]:
-    """Return the memories of a fact with a value, in the order of forming."""
+    """Return the memories that state a fact with a value, in the order of their formation."""
     if value is None or fact not in state.by_attribute:
         return []
     perhaps = found(state, [statement_keys.of_value(fact, value)])
@@ -96,12 +96,12 @@ def with_value(state: UserState, fact: str, value: str | None) -> list[Memory]:
 
 
 def read_on(state: UserState) -> bool:
-    """Read some of the texts that looks find memories by; return whether others are left: a look reads all of them."""
+    """Index some of the state's texts ahead of a search, which would index all of them; return whether any are left."""
     return state.statements is not None and state.statements.read_on(statement_keys.keys_of)
 
 
 def found(state: UserState, keys: Iterable[Hashable]) -> set[str]:
-    """Return the ids of the state's memories that may have one of the keys, in no order."""
+    """Return the ids of the state's memories that may have one of the keys."""
     index = state.statements or StatementIndex(state.memories.values())
     return {i for i in index.find(keys, statement_keys.keys_of) if i in state.memories}
 
@@ -112,7 +112,7 @@ def near(state: UserState, statement: Statement, vectors: Mapping[str, bytes], t
 
 
 def in_order(memories: Iterable[Memory]) -> list[Memory]:
-    """Return memories by the time of forming, then by id: the state's map has another order."""
+    """Return memories by the time of their formation, then by id; the state's map has another order."""
     return sorted(memories, key=lambda m: (m.formed_at, m.memory_id))
 
 
@@ -139,9 +139,10 @@ def first_active(memories: Iterable[Memory], instant: datetime) -> Memory | None
 
 
 def _comparable(memory: Memory, statement: Statement) -> bool:
-    """Return whether one may say what the other says; a document says nothing, and is found by its key alone.
+    """Return whether both may make the same statement. A document makes none: it is found by its key alone.
 
-    What is about two says two things, but for a text that is about the user only because nobody told it apart.
+    Statements about different subjects differ. The exception is a text outside the profile that counts as the user's
+    only because its subject was not recognised.
     """
     if DOCUMENT in (memory.kind, statement.kind):
         return False
@@ -152,7 +153,7 @@ def _comparable(memory: Memory, statement: Statement) -> bool:
 
 
 def cosine(memory: Memory, statement: Statement, vectors: Mapping[str, bytes]) -> float | None:
-    """Return the cosine of a memory's vector and a statement's; None where they are of two models."""
+    """Return the cosine of a memory's and a statement's vector; None if there is none or the models differ."""
     stored = vectors.get(memory.memory_id)
     if stored is None or memory.embedding_model != statement.embedding_model:
         return None

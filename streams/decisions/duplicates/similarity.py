@@ -1,4 +1,4 @@
-"""The rule of near duplicates: whether two texts in different words say the same."""
+"""The rule of near duplicates: whether two texts make the same statement in different words."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ KEYWORD_OVERLAP = 0.6
 """The default of the setting of this name."""
 
 OVERLAP_WITHOUT_COSINE = 0.8
-"""The least overlap where there is no cosine."""
+"""The least overlap without a cosine."""
 
 SIMILARITY = 0.7
 """The least cosine of near duplicates, as Luna configures it. It only rejects; `equivalence` decides."""
@@ -21,8 +21,8 @@ _BIGRAM = 2
 def keywords(text: str) -> frozenset[str]:
     """Return the stems of a text without stop words (unless it has no others), and its CJK bigrams.
 
-    The analyser also gives each Han character by itself, for search; here one that stands in a bigram is left out,
-    because two sentences share single characters without sharing a word.
+    For search, the analyser also returns each single Han character. Characters that are part of a bigram are left out
+    here, because two sentences may share single characters without sharing a word.
     """
     tokens = frozenset(terms(text))
     in_bigrams = {character for token in tokens if len(token) == _BIGRAM for character in token}
@@ -30,11 +30,11 @@ def keywords(text: str) -> frozenset[str]:
 
 
 def overlap(tokens_a: frozenset[str], tokens_b: frozenset[str]) -> float:
-    """Return the share of the smaller set that the other one has too: 0 to 1, symmetric; 1 for two empty sets.
+    """Return the share of the smaller set that is also in the other: 0 to 1, symmetric; 1 for two empty sets.
 
-    The overlap coefficient (Szymkiewicz-Simpson), |A & B| / min(|A|, |B|), not Jaccard's: one intensity word in a short
-    Chinese sentence breaks one bigram and makes two, and would push Jaccard below any useful threshold. It is generous
-    on purpose: it selects candidates, and decides nothing.
+    This is the overlap coefficient (Szymkiewicz-Simpson), |A & B| / min(|A|, |B|), not Jaccard's: one intensity word in
+    a short Chinese sentence replaces one bigram by two others, and would push Jaccard below any useful threshold. It is
+    generous on purpose, because it only selects candidates.
     """
     smaller = min(len(tokens_a), len(tokens_b))
     if smaller == 0:
@@ -43,13 +43,13 @@ def overlap(tokens_a: frozenset[str], tokens_b: frozenset[str]) -> float:
 
 
 def near_duplicate(a: str, b: str, cosine: float | None, keyword_overlap: float = KEYWORD_OVERLAP) -> bool:
-    """Return whether both texts say the same, so that one memory is enough. Symmetric; true for exact duplicates.
+    """Return whether both texts make the same statement, so that one memory is enough.
 
-    `cosine` is that of the texts' embeddings, None where they come from different models or there are none: then the
-    words have to be closer. The three conditions of a near duplicate: overlap of the keywords of at least
-    `keyword_overlap` (0 to 1), a cosine of at least `SIMILARITY`, and `equivalence`, which finds no difference in
-    content (numbers, negations, names, order or any other word). A merge that is missed costs a second memory, a false
-    one costs the truth: whatever is in doubt is different.
+    The relation is symmetric and true for exact duplicates. `cosine` is that of the texts' embeddings, or None if they
+    have none or come from different models; the words must then be closer. A near duplicate meets three conditions: an
+    overlap of the keywords of at least `keyword_overlap` (0 to 1), a cosine of at least `SIMILARITY`, and no difference
+    in content by `equivalence` (numbers, negations, names, order or any other word). A missed merge costs a second
+    memory, a false one costs the truth. In doubt, texts therefore count as different.
     """
     if normalised(a) == normalised(b):
         return True

@@ -1,7 +1,7 @@
-"""The keys by which the state's index finds what may say the same as a statement, or the contrary.
+"""The keys by which the state's index finds memories that may repeat or contradict a statement.
 
-Each stands for a condition that a rule makes of two texts or values: where it holds they share a key, so what has no
-key in common needs no look. Sharing one decides nothing.
+Each key represents a condition of a rule on two texts or values. If the condition holds, they share the key, so
+memories without a common key need not be examined. A shared key alone decides nothing.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 def keys_of(said: Said) -> Iterator[Hashable]:
-    """Yield the keys of what a memory says."""
-    words = content_words.known(said.content)  # as a rule the decision that formed it has just asked for them
+    """Yield the keys of a memory's statement."""
+    words = content_words.known(said.content)  # usually the decision that formed it has just asked for them
     if words is None:
-        words = skeleton(said.content).words  # not kept: a user's texts that are read from the shard are many
+        words = skeleton(said.content).words  # not cached: the texts read from the shard are many
     yield of_words(words)
     yield from end_keys(words)
     if (back := taken_back(said.content)) is not None:
@@ -39,7 +39,7 @@ def of_words(words: tuple[str, ...]) -> Hashable:
 
 
 def of_value(fact: str, value: str) -> Hashable:
-    """Return the key that memories share whose fact has the same value."""
+    """Return the key that memories with the same fact and value share."""
     return "value", fact, plain_value(value)
 
 
@@ -49,5 +49,5 @@ def of_taking_back(attribute: str) -> Hashable:
 
 
 def of_day(day: int) -> Hashable:
-    """Return the key that episodes of one day share."""
+    """Return the key that episodes of the same day share."""
     return "day", day

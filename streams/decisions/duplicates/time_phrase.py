@@ -1,8 +1,8 @@
-"""Time phrases that may stand in two places: "In the morning he runs" and "He runs in the morning", 周末我 and 我周末.
+"""Time phrases in two positions: "In the morning he runs" and "He runs in the morning", 周末我 and 我周末.
 
-A phrase is moved only where nothing else changes with its place: the statement is short and has one verb to which the
-phrase can belong. "In the morning he only drinks tea", "On Sunday he decided to run" and "Every day he does not run"
-say other things than with the phrase at the end.
+A phrase is moved only if its position does not affect the meaning: the statement is short and has one verb to which
+the phrase can belong. "In the morning he only drinks tea", "On Sunday he decided to run" and "Every day he does not
+run" mean something else with the phrase at the end.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _PHRASE = re.compile(
     r"|\d{1,2} (?:days|weeks|months|years) ago"
 )
 _LONGEST: Final = 6
-"""Units: "on the 3rd of May 2023" without its article."""
+"""The most units of a phrase: "on the 3rd of May 2023" without its article."""
 
 _MOST_UNITS: Final = 14
-"""Of a statement in which a phrase is moved: in longer ones it may belong to one of several verbs or nouns."""
+"""The most units of a statement in which a phrase is moved; longer ones may have several verbs or nouns for it."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -57,7 +57,7 @@ _BLOCKING: Final = (
     | _words("that which who whom whose what if when while because so but and or than as until till since though")
     | _words("although about of from between ? :")
 )
-"""With one of them a phrase at the end belongs, or may belong, to something else than at the front."""
+"""Words with which a phrase at the end may belong to something else than at the front."""
 
 _LIKING: Final = _words(
     "like likes liked love loves loved hate hates hated dislike dislikes enjoy enjoys enjoyed prefer prefers"
@@ -82,9 +82,9 @@ _PLACED = re.compile(rf"^({_CHINESE_SUBJECT})在({_CHINESE_PHRASE})(?![的里])"
 
 
 def with_phrase_last(clauses: list[list[str]]) -> list[list[str]]:
-    """Return the clauses of an English statement with the time phrase that opens it moved to its end.
+    """Return the clauses of an English statement with its opening time phrase moved to the end.
 
-    Unchanged where there is none, where there are further clauses, or where the phrase may belong to something else.
+    They are unchanged without such a phrase, with further clauses, or if the phrase may belong to something else.
     """
     match [clause for clause in clauses if clause]:
         case [units]:
@@ -100,7 +100,7 @@ def with_phrase_last(clauses: list[list[str]]) -> list[list[str]]:
 
 
 def with_phrase_behind_subject(text: str) -> str:
-    """Return a Chinese statement that a time phrase opens with the phrase behind its subject, as 我周末 for 周末我."""
+    """Return a Chinese statement with its opening time phrase moved after the subject, as 我周末 for 周末我."""
     if text.isascii():
         return text
     moved = _FRONTED.sub(lambda match: f"{match[2]}{match[1].removeprefix('在')}", text)

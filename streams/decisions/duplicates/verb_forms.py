@@ -1,4 +1,4 @@
-"""Verb forms that mean the same: after a verb of liking or beginning, "to drink" is "drinking"."""
+"""Verb forms with the same meaning: after a verb of liking or beginning, "to drink" means "drinking"."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _FOLLOWED_EITHER_WAY: Final = _words(
     "like likes liked love loves loved hate hates hated dislike dislikes disliked prefer prefers preferred"
     " enjoy enjoys enjoyed start starts started begin begins began begun continue continues continued"
 )
-"""Not among them: stop, remember, forget, try and regret, after which the two forms say different things."""
+"""The verbs exclude stop, remember, forget, try and regret, after which the two forms have different meanings."""
 
 _WISHES: Final = frozenset({"would", "d", "should", "could", "ll", "will", "might", "may"})
-"""Before such a verb they make a wish of it: "would like to swim" is not "likes swimming"."""
+"""Words that turn such a verb into a wish: "would like to swim" is not "likes swimming"."""
 
 _VOWELS: Final = frozenset("aeiou")
 _DOUBLED_ALTHOUGH_LONGER: Final = frozenset({"begin", "forget", "admit", "commit", "prefer", "refer", "control"})
@@ -26,9 +26,9 @@ _WORD = re.compile(r"[a-z]{2,}")
 
 
 def with_gerunds(words: list[str]) -> list[str]:
-    """Return words in lower case, each "to" and verb behind a verb of liking or beginning as one gerund.
+    """Return words in lower case, with each "to" and verb after a verb of liking or beginning as one gerund.
 
-    A second verb that "and" or "or" joins takes part: "to swim and dance" is "swimming and dancing".
+    A second verb joined by "and" or "or" is included: "to swim and dance" becomes "swimming and dancing".
     """
     if "to" not in words:
         return words
@@ -50,7 +50,7 @@ def with_gerunds(words: list[str]) -> list[str]:
 
 
 def gerund(verb: str) -> str:
-    """Return the -ing form of a verb: drinking, baking, running, lying. One that ends in -ing is returned as it is."""
+    """Return the -ing form of a verb: drinking, baking, running, lying. A form in -ing is returned unchanged."""
     if verb.endswith("ing") and _VOWEL.search(verb.removesuffix("ing")):
         return verb
     if verb.endswith("ie"):
@@ -63,7 +63,7 @@ def gerund(verb: str) -> str:
 
 
 def _ends_with_one_vowel(verb: str) -> bool:
-    """Return whether a verb of one syllable ends in one vowel and one consonant that is doubled, as run and swim do."""
+    """Return whether a verb of one syllable ends in a vowel and a consonant to be doubled, as run and swim do."""
     vowels = [letter in _VOWELS for letter in verb]
     return sum(vowels) == 1 and vowels[-2:] == [True, False] and verb[-1] not in "wxy"
 

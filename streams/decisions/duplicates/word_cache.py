@@ -1,4 +1,4 @@
-"""A cache of the words of texts, bounded by the memory that it takes: a text may have 64 KiB."""
+"""A cache of the words of texts, bounded by its size in memory: a text may have 64 KiB."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
 MAX_BYTES: Final = 64 << 20
-"""Of one cache: some 16,000 texts of one sentence."""
+"""The size of one cache: about 16,000 texts of one sentence."""
 _WORD_BYTES: Final = 80
-"""A short word, and its place in a tuple or set; about."""
+"""The approximate size of a short word and its place in a tuple or set."""
 
 Words = TypeVar("Words", bound="Collection[str]")
 
 
 class WordCache(Generic[Words]):
-    """Returns the words of a text, and remembers them until all it has takes `max_bytes`; then it starts anew.
+    """A function that returns and caches the words of a text; at `max_bytes` the cache starts empty again.
 
-    Safe from any thread: two that ask at once may compute the same words twice.
+    It is thread-safe, but two threads may compute the same words twice.
     """
 
     def __init__(self, words_of: Callable[[str], Words], max_bytes: int = MAX_BYTES) -> None:
-        """Take the function whose answers are remembered."""
+        """Take the function whose results are cached."""
         self._words_of = words_of
         self._max_bytes = max_bytes
         self._words: dict[str, Words] = {}
         self._bytes = 0
 
     def known(self, text: str) -> Words | None:
-        """Return the words of a text if somebody asked for them; they are not remembered for it."""
+        """Return the cached words of a text, or None; nothing is computed or cached."""
         return self._words.get(text)
 
     def __call__(self, text: str) -> Words:

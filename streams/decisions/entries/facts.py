@@ -1,4 +1,4 @@
-"""Facts: whom a candidate is about, and which known memories it replaces or ends by their ids."""
+"""Facts: the subject of a candidate, and the known memories that it replaces or ends by id."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 REPLACED: Final = "it takes the place of what was known"
 ENDED: Final = "it is no longer so"
 MAX_ID: Final = 64
-"""Characters of an id that is quoted: a model may write anything."""
+"""How many characters of an id are quoted: a model may write anything."""
 
 
 def of_somebody(candidate: Candidate) -> Candidate:
-    """Return a candidate with whom it is about: who spoke of themselves, where it names nobody else; None, the user."""
+    """Return a candidate with its subject: the one it names, else the speaker; None for the user."""
     speaker = candidate.speaker if candidate.speaker and subject_of(candidate.speaker.text) else None
     about = candidate.about if candidate.about and subject_of(candidate.about.text) else speaker
     if (about, speaker) == (candidate.about, candidate.speaker):
@@ -33,7 +33,7 @@ def of_somebody(candidate: Candidate) -> Candidate:
 
 
 def has_another(state: UserState, said: Statement) -> bool:
-    """Return whether another value than the statement's is known where it would take its place."""
+    """Return whether another value is known that the statement's value would replace."""
     held = slots.present(slots.occupants(state, said), said.effective)
     if any(slots.holds(memory, said.value) for memory in held):
         return False
@@ -42,25 +42,25 @@ def has_another(state: UserState, said: Statement) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Successor:
-    """The memory that takes the place of others, and in whose words it does."""
+    """The memory that replaces others, and the author of its words."""
 
     memory_id: str
     said: Statement
     by_user: bool
-    """The user's; else those of whom it is about."""
+    """Whether the words are the user's; otherwise they are its subject's."""
 
 
 def end_named(draft: Draft, candidate: Candidate, successor: Successor, *, keeps: bool) -> None:
-    """Draft that a memory supersedes those that a candidate names; what cannot be is said and changes nothing.
+    """Draft that a memory supersedes those that a candidate names; refusals are reported and change nothing.
 
-    Where the profile `keeps` its values, those that are stated stay.
+    If the profile `keeps` its values, memories that state one stay.
     """
     _end(draft, candidate.replaces, successor, REPLACED, keeps=keeps)
     end(draft, candidate.ends, successor, keeps=keeps)
 
 
 def end(draft: Draft, ended: Iterable[str], successor: Successor, *, keeps: bool) -> None:
-    """Draft that a memory supersedes those that are no longer so; what cannot be is said and changes nothing."""
+    """Draft that a memory supersedes those that are no longer true; refusals are reported and change nothing."""
     _end(draft, ended, successor, ENDED, keeps=keeps)
 
 
@@ -77,7 +77,7 @@ def _end(draft: Draft, named: Iterable[str], successor: Successor, reason: str, 
 
 
 def _fault(memory: Memory, successor: Successor, *, keeps: bool) -> str | None:
-    """Return why a memory cannot be superseded by another one, None where it can."""
+    """Return the reason why a memory cannot be superseded; None if it can."""
     said = successor.said
     if memory.status_at(said.effective) != ACTIVE:
         return f"it is {memory.status_at(said.effective)}"

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 MOST_LINES: Final = 50
 MOST_BYTES: Final = 16 * 1024
-"""As JSON. Each merge writes the whole dialogue into a decision, which must fit into a record."""
+"""The most bytes as JSON. Each merge writes the whole dialogue into a decision, which must fit into a record."""
 
 
 def united(before: tuple[str, ...], spoken: Iterable[str]) -> Sealed | None:
-    """Return the dialogue with new lines added, sealed for a message; None where no line is added.
+    """Return the dialogue with new lines added, sealed for a message; None if no line is added.
 
-    The lines before stay, however long; a new line that does not fit is left out.
+    The old lines stay, however long; a new line that does not fit is left out.
     """
     lines = list(dict.fromkeys(before))
     size = len(orjson.dumps(lines))

@@ -1,4 +1,4 @@
-"""Plans: what will be so from a day on, such as a job that starts on Monday, and what has begun by then."""
+"""Plans: values that become true on a later day, such as a job that starts on Monday, and their beginning."""
 
 from __future__ import annotations
 
@@ -19,21 +19,22 @@ if TYPE_CHECKING:
     from streams.decisions.draft import Draft
 
 PLANNED, PRESENT = "schedule", "fact"
-"""Categories of a plan, and of what has begun."""
+"""The categories of a plan, and of a plan that has begun."""
 MOVED: Final = "its day was moved"
 _ROOM: Final = 20
-"""Events that one plan leads to, at the most: each holder of its slot is superseded."""
+"""The most events that one plan leads to: each holder of its slot is superseded."""
 
 
 def begins_at(occurred_on: str) -> datetime:
-    """Return the instant of a candidate's day, or of its hour where one was said."""
+    """Return the instant at which a candidate's day begins, or its time of day if one was said."""
     return datetime.fromisoformat(occurred_on).replace(tzinfo=UTC)
 
 
 def dated(candidate: Candidate, said_at: datetime) -> Candidate:
-    """Return a candidate that gives its value now, or is a plan that will: as its day was past or to come when said.
+    """Return a candidate as a present value or as a plan, depending on whether its day was still to come when said.
 
-    A plan fills no slot yet, lasts, and is kept as one; without a day or a value it never becomes anything.
+    A plan does not fill a slot yet, and has the category of plans and a lasting memory type. Without a day or a value,
+    it is not a plan.
     """
     named = candidate.becomes or (candidate.attribute if candidate.attribute in STATES else None)
     if named is None or (candidate.becomes and candidate.attribute not in (None, candidate.becomes)):
@@ -46,12 +47,12 @@ def dated(candidate: Candidate, said_at: datetime) -> Candidate:
 
 
 def without(candidate: Candidate) -> Candidate:
-    """Return a candidate that becomes nothing: only the user, or whom it is about, plans a value."""
+    """Return a candidate without its plan: only the user or the subject of a statement can plan a value."""
     return replace(candidate, becomes=None, value=None if candidate.attribute is None else candidate.value)
 
 
 def moved(state: UserState, memory_id: str) -> list[Memory]:
-    """Return the plans for the same value that a plan moves to another day: those that were said before it."""
+    """Return the earlier plans for the same value, which a plan moves to another day."""
     plan = state.memories[memory_id]
     if plan.becomes is None or not plan.confirmed:
         return []
@@ -68,9 +69,9 @@ def moved(state: UserState, memory_id: str) -> list[Memory]:
 
 
 def begin(draft: Draft, as_of: datetime, *, keeps: bool) -> bool:
-    """Draft that the plans whose day has come by an instant give their values from that day on.
+    """Draft the beginning of the plans whose day has come by an instant: their values hold from that day on.
 
-    Where the profile `keeps` its values, a plan for another one stays a plan. False if the draft has no room for more.
+    If the profile `keeps` its values, a plan for another value stays a plan. Return False if the draft is full.
     """
     due = [m for m in draft.state.memories.values() if _is_due(m, as_of)]
     for plan in sorted(due, key=lambda m: (m.occurred_at, m.memory_id)):

@@ -1,8 +1,8 @@
-"""Trust: what the user did not say decides less than what the user said.
+"""Trust: the user's own words decide more than other words.
 
-Screens and articles are other people's text, and so is what an assistant read out. They may become memories, but they
-take no place in the profile that holds one value, they are no reason to remember a thing better, and what a screen or
-an article shows does not matter more than an ordinary memory.
+Screens and articles are other people's text, and so is the text that an assistant reads out. They may become memories,
+but they do not fill single slots of the profile and do not reinforce a memory. The importance of a memory from a screen
+or an article is at most that of an ordinary one.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ if TYPE_CHECKING:
 
 CHAT: Final = "chat"
 ASSISTANTS: Final = frozenset({"assistant", "ai", "ai assistant", "助手", "ai助手"})
-"""Names of speakers whose words are an assistant's."""
+"""Names of speakers that mean an assistant."""
 SHOWN: Final = ("photo", "inferred")
 """Source types that are not speech: a screen, an article."""
 MOST_IMPORTANCE_SHOWN: Final = 0.5
-"""The most that a memory of a screen or an article matters, 0 to 1.
+"""The greatest importance of a memory from a screen or an article, 0 to 1.
 
-Evatar's default for everything that it remembers, and Luna's least grade of an episode (2 of 4): what is shown is kept
-as those systems keep it, and never goes before what the user said to be important.
+It is Evatar's default for all memories, and Luna's least grade of an episode (2 of 4). Shown content is thus kept as
+those systems keep it, and never precedes statements that the user marked as important.
 """
 
 
 def is_by_user(item: CandidatesExtracted, piece: CoveredPiece) -> bool:
-    """Return whether a piece is a turn of the user's. Of screens older logs say that the user said them."""
+    """Return whether a piece is a turn of the user. Older logs also mark screens as the user's words."""
     return piece.by_user and item.source_type == CHAT
 
 
 def is_by_speaker(item: CandidatesExtracted, candidate: Candidate) -> bool:
-    """Return whether somebody else in the conversation said it of themselves; an assistant's name is nobody's."""
+    """Return whether another person in the conversation, but not an assistant, made the statement about themselves."""
     if item.source_type != CHAT or candidate.speaker is None:
         return False
     speaker = subject_of(candidate.speaker.text)
@@ -52,17 +52,17 @@ def is_by_speaker(item: CandidatesExtracted, candidate: Candidate) -> bool:
 
 
 def bounded(item: CandidatesExtracted, candidate: Candidate) -> Candidate:
-    """Return a candidate with the importance that its source can give it."""
+    """Return a candidate with its importance limited by its source."""
     if item.source_type not in SHOWN or candidate.importance <= MOST_IMPORTANCE_SHOWN:
         return candidate
     return replace(candidate, importance=MOST_IMPORTANCE_SHOWN)
 
 
 def needs_user(state: UserState, said: Statement) -> bool:
-    """Return whether only the user, or whom it is about, can fill the slot that a statement names.
+    """Return whether only the user, or the subject, can fill the slot that a statement names.
 
-    Slots of one value are such, one for each name in a map too; topics to avoid, which hide other memories; and a like
-    or dislike whose opposite is known, since it would take that one's place.
+    This applies to slots with one value (also to one for each name in a map), to topics to avoid, which hide other
+    memories, and to a like or dislike whose opposite is known and would be replaced.
     """
     if said.attribute is None:
         return False
@@ -72,7 +72,7 @@ def needs_user(state: UserState, said: Statement) -> bool:
 
 
 def is_echo(memory: Memory, said: Statement) -> bool:
-    """Return whether a memory has the words of the user's statement, but was not allowed to fill its slot."""
+    """Return whether a memory makes the user's statement but was not allowed to fill its slot."""
     return (
         said.attribute is not None
         and memory.attribute is None
@@ -82,6 +82,6 @@ def is_echo(memory: Memory, said: Statement) -> bool:
 
 
 def without_echoes(alike: list[Memory], said: Statement) -> tuple[list[Memory], list[Memory]]:
-    """Divide memories into those that say what the statement says, and its active echoes, whose place it takes."""
+    """Divide similar memories into true matches and the active echoes that the statement replaces."""
     echoes = {m.memory_id: m for m in alike if is_echo(m, said) and m.status_at(said.effective) == ACTIVE}
     return [m for m in alike if m.memory_id not in echoes], list(echoes.values())

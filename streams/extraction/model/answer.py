@@ -1,4 +1,4 @@
-"""A model's answer: read strictly as a whole, forgivingly entry by entry."""
+"""A model's answer: read strictly as a whole, leniently entry by entry."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 MAX_ENTRIES: Final = 200
 MAX_CONTENT: Final = 6_000
-"""Characters, as many as a window holds: a longer content repeats itself, and is cut."""
+"""The most characters of a content, as many as a window holds: a longer one repeats itself, and is cut."""
 MAX_VALUE: Final = 500
 MAX_WORD: Final = 64
 MAX_NAME: Final = 120
@@ -39,45 +39,45 @@ DEFAULT_IMPORTANCE: Final = 0.5
 Fault: TypeAlias = Literal["cut off", "not JSON", "wrong shape"]
 
 _WRAPPED: Final = 3
-"""Levels of objects with one member, lists of one item and texts that an answer may stand in."""
+"""How many levels of objects with one member, lists of one item and texts may wrap an answer."""
 _NEXT_ENTRY: Final = re.compile(r"[\s,]*")
 _LINE_NUMBER: Final = re.compile(r"\[?(\d{1,6})\]?", re.ASCII)
 _KNOWN_NUMBER: Final = re.compile(r"[\[(]?K ?(\d{1,6})[\])]?", re.ASCII | re.IGNORECASE)
 _APART: Final = re.compile(r"[,;，、；]")
 _USER_WORDS: Final = frozenset({"", "user", "the user", "users", "用户", "我", "me", "myself", "i", "null", "none"})
-"""How a model says that an entry is about the user, or nobody else's."""
+"""The words by which a model says that an entry is about the user."""
 _DAY: Final = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ].*)?", re.ASCII | re.DOTALL)
-# What neither UTF-8 nor a terminal can show; tabs and line breaks stay.
+# Characters that UTF-8 or a terminal cannot represent; tabs and line breaks stay.
 _UNSPEAKABLE: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A usable answer: proposals from its good entries, and the reason for each entry that was dropped."""
+    """A usable answer: the proposals of its valid entries, and the reason for each dropped entry."""
 
     proposals: tuple[Proposal, ...]
     dropped: tuple[str, ...]
 
 
 class UnusableAnswerError(Exception):
-    """The answer as a whole cannot be used: ask once more and say why. The message begins with its `fault`."""
+    """The answer as a whole is unusable: ask once more and give the reason. The message begins with its `fault`."""
 
     def __init__(self, fault: Fault, detail: str) -> None:
-        """Take the fault, one of three words that a metric can count, and the detail for the model."""
+        """Take the fault, one of three values that a metric can count, and the detail for the model."""
         super().__init__(f"{fault}: {detail}")
         self.fault = fault
 
 
 class _BadEntryError(Exception):
-    """One entry cannot be used; the others can."""
+    """One entry is unusable; the others are not affected."""
 
 
 def read_answer(text: str, window: Window, *, cut_off: bool = False) -> Answer:
     """Return the proposals of an answer to a window, with every default filled in.
 
     Accepts `{"memories": [...]}` and a bare array, wherever `find_documents` finds them.
-    `cut_off` says that the model stopped at its token limit: what is not whole can then be used only where it went
-    round in a circle, up to there. Entries after the first 200 are dropped. Raises UnusableAnswerError.
+    `cut_off` means that the model stopped at its token limit: an incomplete answer is then usable only if it repeats
+    itself, up to the repetition. Entries after the first 200 are dropped. Raises UnusableAnswerError.
     """
     proposals: list[Proposal] = []
     dropped: list[str] = []
@@ -104,14 +104,14 @@ def read_answer(text: str, window: Window, *, cut_off: bool = False) -> Answer:
 
 
 def clean(text: str) -> str:
-    """Return the text with U+FFFD for control characters and for what UTF-8 cannot encode."""
+    """Return the text with U+FFFD for control characters and for characters that UTF-8 cannot encode."""
     return _UNSPEAKABLE.sub("\ufffd", text)
 
 
 def _before_circling(text: str) -> list[object]:
-    """Return the entries of an answer that was cut off up to where it repeats itself; [] where it does not.
+    """Return the entries of a cut-off answer up to its first repetition; [] if it does not repeat itself.
 
-    Small models fall into a circle: they write the same entry until they are stopped. What stands before is complete.
+    Small models may loop, writing the same entry until they are stopped. The entries before the loop are complete.
     """
     array = text.find("[", text.find('"memories"'))
     entries: list[object] = []
@@ -131,7 +131,7 @@ def _before_circling(text: str) -> list[object]:
 
 
 def holds_answer(text: str, *, cut_off: bool = False) -> bool:
-    """Return whether a text holds an answer that is whole."""
+    """Return whether a text contains a complete answer."""
     try:
         _entries(text, cut_off=cut_off)
     except UnusableAnswerError:
@@ -163,9 +163,9 @@ def _entries(text: str, *, cut_off: bool) -> list[object]:
 
 
 def _listed(document: object, *, bare: bool, depth: int = _WRAPPED) -> list[object] | None:
-    """Return the entries that a document lists, None where it is no answer.
+    """Return the entries that a document lists; None if it is not an answer.
 
-    `bare`: a list counts as it stands. What wraps an answer, and an answer spelt as a text, is opened.
+    With `bare`, a list counts as an answer. Wrappers around an answer, and an answer encoded as a text, are opened.
     """
     if isinstance(document, str) and depth:
         with suppress(ValueError, RecursionError):
@@ -191,7 +191,7 @@ def _why_not_json(text: str) -> str:
 
 
 def _proposal(entry: object, window: Window, others: Mapping[int, str]) -> tuple[Proposal, list[int]]:
-    """Return a proposal, and the numbers of known memories that it names and that were not shown."""
+    """Return a proposal, and the numbers of known memories that it names although they were not shown."""
     if not isinstance(entry, dict):
         raise _BadEntryError("it is not an object")
     fields = cast("Mapping[str, object]", entry)
@@ -237,7 +237,7 @@ def _proposal(entry: object, window: Window, others: Mapping[int, str]) -> tuple
 
 
 def _about(value: object, window: Window) -> str | None:
-    """Return whom or what else an entry is about; None where that is the user."""
+    """Return the subject of an entry; None if it is the user."""
     about = _text(value, MAX_WORD)
     if about is None or plain_words(about) in _USER_WORDS:
         return None
@@ -246,9 +246,10 @@ def _about(value: object, window: Window) -> str | None:
 
 
 def _speaker(value: object, sources: tuple[int, ...], window: Window, others: Mapping[int, str]) -> str | None:
-    """Return the other person who says an entry: as the answer has it, if its lines name them, else by their speaker.
+    """Return the speaker of an entry other than the user: the one in the answer, if valid, else that of its lines.
 
-    A name is spelt as its turns have it.
+    A speaker in the answer is valid if he or she speaks in the window or is named in the entry's lines. A name is spelt
+    as in its turns.
     """
     said = _text(value, MAX_NAME)
     if said is not None:
@@ -265,7 +266,7 @@ def _speaker(value: object, sources: tuple[int, ...], window: Window, others: Ma
 
 
 def _numbers(value: object) -> list[int]:
-    """Return the numbers of known memories: of `[1, 2]`, `2.0`, `"K2"` and `"K1, K2"`, each once."""
+    """Return the numbers of known memories in `[1, 2]`, `2.0`, `"K2"` or `"K1, K2"`, each once."""
     items = value if isinstance(value, list) else [value]
     parts = (part for item in items for part in (_APART.split(item) if isinstance(item, str) else [item]))
     found = (_line_number(_KNOWN_NUMBER.sub(r"\1", part.strip()) if isinstance(part, str) else part) for part in parts)
@@ -282,13 +283,13 @@ def _word(value: object) -> str | None:
 
 
 def _number(value: object) -> float | None:
-    """Return a number from 0 to 1, clamped; None for what is not a number (true, NaN and infinity are none)."""
+    """Return a number clamped to 0 to 1; None for other values, including true, NaN and infinity."""
     if isinstance(value, str):
         with suppress(ValueError):
             value = float(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    # An integer may be too long for a float, and needs no more than its sign here.
+    # An integer may be too large for a float; here it can be clamped first.
     number = float(max(-1, min(value, 2))) if isinstance(value, int) else value
     return min(1.0, max(0.0, number)) if math.isfinite(number) else None
 
@@ -303,7 +304,7 @@ def _importance(value: object) -> float | None:
 
 
 def _value(value: object) -> str | None:
-    """Return an attribute's value as text; models write ages as numbers, lists, and important dates as objects."""
+    """Return an attribute's value as text. Models also write numbers (ages), lists, and objects (important dates)."""
     if isinstance(value, dict):
         return _text(", ".join(f"{name}: {item}" for name, item in value.items()), MAX_VALUE)
     if isinstance(value, list):
@@ -330,7 +331,7 @@ def _day(value: object) -> date | None:
 
 
 def _sources(value: object, window: Window) -> tuple[int, ...]:
-    """Return the indexes of the cited pieces, in the answer's order; where none is cited, of all user turns."""
+    """Return the indexes of the cited pieces, in the answer's order; without citations, those of all user turns."""
     cited = (_line_number(item) for item in (value if isinstance(value, list) else [value]))
     pieces = dict.fromkeys(number - 1 for number in cited if number and 1 <= number <= len(window.pieces))
     user_turns = (index for index, piece in enumerate(window.pieces) if piece.speaker == "user")

@@ -1,4 +1,4 @@
-"""A completion: what a chat endpoint answered, in whichever place of its answer the text stands."""
+"""A completion: the answer of a chat endpoint, in whichever field of the response its text is."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ _DEEPEST: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What is used of a completion."""
+    """The parts of a completion that are used."""
 
     text: str
     cut_off: bool
     tokens_in: int
     tokens_out: int
     model: str | None = None
-    """As the endpoint names it."""
+    """The name of the model in the response."""
 
 
 def read_completion(body: bytes) -> Completion | None:
-    """Return the completion in a response, None where it holds no message. Raises ValueError where it is no JSON.
+    """Return the completion in a response; None if it holds no message. Raises ValueError if it is not JSON.
 
-    Its text is of the first place that holds a whole answer: the content, whole or in parts, the arguments of a call,
-    the thoughts; else of the first place that is not empty. Of several choices the first one counts that has any text.
-    A response in pieces, as of a stream, is put together.
+    Its text comes from the first field with a complete answer: the content, whole or in parts, the arguments of a call,
+    the thoughts; otherwise from the first field that is not empty. Among several choices, the first one with any text
+    counts. The pieces of a streamed response are joined.
     """
     documents = _documents(body)
     messages = [_first_message(document) for document in documents]
@@ -61,7 +61,7 @@ def read_completion(body: bytes) -> Completion | None:
 
 
 def _documents(body: bytes) -> list[dict[str, object]]:
-    """Return the JSON object of a body; of a stream its events' objects. Raises ValueError."""
+    """Return the JSON object of a body, or those of a stream's events. Raises ValueError."""
     text = body.decode("utf-8", "replace").strip("\ufeff \r\n\t")
     try:
         found = [json.loads(text)]
@@ -76,7 +76,7 @@ def _documents(body: bytes) -> list[dict[str, object]]:
 
 
 def _first_message(document: dict[str, object]) -> tuple[object, dict[str, object]] | None:
-    """Return why the answer ended, and its message: of the first choice that says anything, else of the first one."""
+    """Return the finish reason and the message of the first choice with a text, or of the first choice."""
     choices = document.get("choices")
     if not isinstance(choices, list):
         message = document.get("message")
@@ -99,7 +99,7 @@ def _index(choice: dict[str, object]) -> int:
 
 
 def _texts(message: dict[str, object]) -> Iterator[tuple[str, str]]:
-    """Yield each text of a message with its place."""
+    """Yield each text of a message, preceded by its place."""
     for name in ("content", "output"):
         if text := _joined(message.get(name), _DEEPEST):
             yield "content", text
@@ -116,7 +116,7 @@ def _texts(message: dict[str, object]) -> Iterator[tuple[str, str]]:
 
 
 def _joined(value: object, depth: int) -> str:
-    """Return the text of a content; its parts joined, without those that are thoughts."""
+    """Return the text of a content, with its parts joined except for thoughts."""
     if isinstance(value, str):
         return value
     if not depth:

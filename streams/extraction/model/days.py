@@ -1,4 +1,4 @@
-"""Days of a model's memories: read by our own rules from the line that was cited, and as the user corrected them."""
+"""The days of a model's memories, read by our own rules from the cited line, with the user's corrections."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from streams.extraction.protocol import Piece, Proposal, Window
 
 _TIMELESS: Final = frozenset({"birthday", "important_dates"})
-"""Slots whose value is a day of its own: nothing happens on it."""
+"""Slots whose value is itself a day, on which no event happens."""
 _TODAY: Final = re.compile(
     r"\b(?:today|tonight|this (?:morning|afternoon|evening))\b|今[天早晚日]|刚[刚才]", re.IGNORECASE
 )
@@ -32,7 +32,7 @@ _CLAUSE: Final = re.compile(
     re.IGNORECASE,
 )
 _LEADING: Final = 6
-"""Characters before a time phrase that leads its clause, "And " for one: it holds for what follows too."""
+"""The most characters before a time phrase that opens its clause (such as "And ") and holds for the next ones too."""
 _MONTHS: Final = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?"
 _AMOUNTS: Final = (
     re.compile(rf"\b{_MONTHS} (?:the )?\d{{1,2}}(?:st|nd|rd|th)?\b", re.IGNORECASE),
@@ -46,7 +46,7 @@ _AMOUNTS: Final = (
     re.compile(rf"{NUMERAL}点"),
     re.compile(rf"{NUMERAL}[块元]"),
 )
-"""What people correct: a date, a year, an age, a weekday, an hour, a price. One of a kind takes the other's place."""
+"""What people correct: a date, a year, an age, a weekday, an hour, a price. A value replaces another of its kind."""
 _CORRECTS: Final = re.compile(
     r"\b(?:sorry|no wait|wait,? no|no, wait|I mean|I meant|actually|correction|my mistake|not quite|make that)\b"
     r"|不对|说错|记错|更正|纠正|应该是|其实是|搞错|弄错|哦不|我是说",
@@ -54,23 +54,23 @@ _CORRECTS: Final = re.compile(
 )
 
 _OF_A_DAY: Final = frozenset({"day", "week", "fortnight", "month"})
-"""Units of which a memory's day is told: the same day of last week or last month."""
+"""Units from which a memory's day is derived: the same day of last week or last month."""
 
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """A line that says better what stood in one before it: the words of one kind, then and now."""
+    """A line that corrects an earlier one: words of the same kind, before and after."""
 
     index: int
     before: str
     after: str
 
     def applied(self, proposal: Proposal) -> Proposal:
-        """Return an entry that has the words of before with those of now, and with the line that corrects them."""
+        """Return an entry with the old words replaced by the new ones, and the correcting line among its sources."""
         if self.before not in proposal.content or self.after in proposal.content:
             return proposal
         attribute, value = proposal.attribute, proposal.value and proposal.value.replace(self.before, self.after)
-        if attribute in _TIMELESS and value == proposal.value:  # it is spelt in another way, and wrong
+        if attribute in _TIMELESS and value == proposal.value:  # the wrong day in another spelling
             attribute = value = None
         return replace(
             proposal,
@@ -83,7 +83,7 @@ class Correction:
 
 
 def corrections(window: Window) -> list[Correction]:
-    """Return what the user corrected in a window, in order: "May 4" in one line, "sorry, I mean May 14" in a later."""
+    """Return the user's corrections in a window, in order: "May 4" in one line, "sorry, I mean May 14" in a later."""
     found: list[Correction] = []
     said: list[Piece] = []
     for index, piece in enumerate(window.pieces):
@@ -107,7 +107,7 @@ def _corrected(index: int, earlier: list[str], now: str) -> Iterator[Correction]
 
 
 def numbers(text: str) -> frozenset[str]:
-    """Return the numbers of a text, in digits without leading zeros; a month by its name is its number."""
+    """Return the numbers of a text, in digits without leading zeros; a month's name counts as its number."""
     found = {term for term in wording.terms(text) if term.isdigit()}
     names = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
     found.update(str(names.index(m[:3].lower()) + 1) for m in re.findall(rf"(?i)\b{_MONTHS}", text))
@@ -116,11 +116,12 @@ def numbers(text: str) -> frozenset[str]:
 
 
 def with_day(proposal: Proposal, window: Window) -> Proposal:
-    """Return an entry with the day that its words name, reckoned from the line that was cited, behind those words.
+    """Return an entry with the day that its words name, relative to the cited line, in brackets after those words.
 
-    Where its own words name none, the clause of the cited line that says it does. Our own reading goes before the
-    model's, which must not be the day of another clause; of a trait, a day that is merely the line's own stands only
-    where the line speaks of today. Of "last month" it is the same day of that month, and the words get the month.
+    If its own words name no day, the day comes from the clause of the cited line that makes the statement. Our own
+    reading takes precedence over the model's. The model's day is dropped if it belongs to another clause, or, for a
+    trait, if it is only the day of the line and the line does not mention today. "Last month" means the same day of
+    that month, and the words get the month in brackets.
     """
     if proposal.attribute in _TIMELESS:
         return replace(proposal, occurred_on=None)
@@ -141,7 +142,7 @@ def with_day(proposal: Proposal, window: Window) -> Proposal:
 
 
 def _day(proposal: Proposal, lines: list[Piece]) -> tuple[date | None, date | None]:
-    """Return the day of an entry, and what today was on its line where its own words name the day."""
+    """Return the day of an entry, and the date of its line if the entry's own words name the day."""
     for piece in lines:
         today = piece.today
         if dated := named_day(proposal.content, today):
@@ -163,7 +164,7 @@ def _day(proposal: Proposal, lines: list[Piece]) -> tuple[date | None, date | No
 
 @dataclass(frozen=True, slots=True)
 class _Clause:
-    """A part of a sentence with the day that holds for it."""
+    """A part of a sentence with its day."""
 
     text: str
     sentence: str
@@ -171,7 +172,7 @@ class _Clause:
 
 
 def _clauses(piece: Piece) -> list[_Clause]:
-    """Return the clauses of a line; a day that leads one holds for those after it, up to the next day."""
+    """Return the clauses of a line; a day at the beginning of a clause holds for the next ones, up to another day."""
     found: list[_Clause] = []
     for sentence in wording.SENTENCE.findall(piece.text):
         led: date | None = None
@@ -192,16 +193,16 @@ def _days_of_clauses(lines: list[Piece]) -> frozenset[date]:
 
 
 def named_day(text: str, today: date) -> Expression | None:
-    """Return the phrase for the day that a text names, past or coming, or None: what is past goes first.
+    """Return the phrase for the day that a text names, preferring past days; None if it names none.
 
-    A weekday alone is the one to come, or the last one where the text says that it happened.
+    A weekday alone means the next one, or the last one if the text is in the past tense.
     """
     found = [one for one in expressions(text, today) if one.is_day or one.unit in _OF_A_DAY]
     return min(found, key=lambda one: one.first > today, default=None)
 
 
 def _day_of(named: Expression, today: date) -> date:
-    """Return the day of a phrase: of a week or a month that is past the one as far in it as today is in its own."""
+    """Return the day of a phrase: for a past week or month, the day in the same position as today in its own."""
     if named.is_day or named.first > today:
         return named.first
     far = today.weekday() if named.unit == "week" else today.day - 1

@@ -1,4 +1,4 @@
-"""Dialects: OpenAI-compatible servers refuse different parts of a request, and which is found out by asking."""
+"""Dialects: OpenAI-compatible servers refuse different parts of a request, which only requests can find out."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Limit: TypeAlias = Literal["max_tokens", "max_completion_tokens"]
 _NEXT: Final[dict[Form, Form]] = {"json_schema": "json_object", "json_object": "none"}
 _OF_THE_REQUEST: Final = (400, 422)
 SERVER_ERRORS_BEFORE_BELIEVED: Final = 3
-"""A 500 may be a refusal (llama_cpp.server) or an outage: it counts as a refusal after so many windows."""
+"""The number of windows after which a 500 counts as a refusal (llama_cpp.server) and no longer as an outage."""
 _MOST_MODELS: Final = 8
-"""Names of models that one endpoint may answer with in turn, as a router does, and still be the same."""
+"""The most model names in the answers of one endpoint, as from a router, that are taken for changes of the model."""
 
 _TEMPERATURE: Final = re.compile(r"temperature|sampling param|\btop_p\b", re.IGNORECASE)
 _LIMIT: Final = re.compile(
@@ -36,23 +36,23 @@ _FORM: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """The parts of a request that servers differ about; the defaults ask for most."""
+    """The parts of a request in which servers differ; the defaults request the most."""
 
     form: Form = "json_schema"
     limit: Limit | None = "max_tokens"
     temperature: bool = True
     system: bool = True
-    """Whether the rules are a message of their own; else they stand before the first one of the user."""
+    """Whether the rules are a separate message; otherwise they precede the text of the first user message."""
 
 
 PLAINEST: Final = Dialect(form="none", limit=None, temperature=False, system=False)
 
 
 class Negotiation:
-    """Finds the best dialect that an endpoint accepts, and keeps to it. One for each endpoint."""
+    """The search for the best dialect that an endpoint accepts, one for each endpoint."""
 
     def __init__(self, first: Dialect | None = None) -> None:
-        """Begin with `first`, by default the dialect that asks for most."""
+        """Begin with `first`, by default the dialect that requests the most."""
         self._first = first or Dialect()
         self._settled = self._first
         self._accepted: set[Dialect] = set()
@@ -65,16 +65,16 @@ class Negotiation:
         return self._settled
 
     def after(self, dialect: Dialect, refusal: Refusal) -> Dialect | None:
-        """Return the dialect to try next, or None when the error is not about the dialect.
+        """Return the dialect to try next, or None if the error is not about the dialect.
 
-        What the error names is left out. Of one that names nothing, in a dialect that was accepted before, only the
-        plainest dialect shows whether the model behind the name is another one now.
+        The part that the error names is left out. If it names none and the dialect was accepted before, only the
+        plainest dialect can show whether the model behind the name has changed.
         """
         other = _without_what_it_names(dialect, refusal.words)
         if other is not None:
             is_plain = 400 <= refusal.status < 500  # noqa: PLR2004 - the range of HTTP's client errors
             if is_plain and dialect == self._settled:
-                self._settled = other  # an answer may be long in coming: what was said so plainly is believed at once
+                self._settled = other  # an answer may take long, so a clear refusal is believed at once
             return other
         if refusal.status in _OF_THE_REQUEST and refusal.passes:
             return None
@@ -84,10 +84,10 @@ class Negotiation:
         return PLAINEST if refusal.status in _OF_THE_REQUEST and dialect != PLAINEST else None
 
     def accepted(self, dialect: Dialect, *, server_errors: bool, model: str | None = None) -> None:
-        """Keep to a dialect in which the endpoint answered; `server_errors`: a better one had got a 5xx.
+        """Settle on a dialect in which the endpoint answered; `server_errors` means that a better one got a 5xx.
 
-        All is found out anew where the plainest was accepted after one that was accepted before, and where `model` is
-        another than that of all answers before.
+        The search starts again if only the plainest dialect is accepted where a better one was before, or if `model` is
+        a new name.
         """
         if (dialect == PLAINEST != self._settled and self._settled in self._accepted) or self._is_another(model):
             self._settled, self._server_errors = self._first, 0
@@ -101,7 +101,7 @@ class Negotiation:
         self._settled = dialect
 
     def keep_to(self, dialect: Dialect) -> None:
-        """Take back what was settled since: the answers in it were no better."""
+        """Return to an earlier dialect, because the answers in the later one were no better."""
         self._settled = dialect
 
     def _is_another(self, model: str | None) -> bool:
@@ -112,7 +112,7 @@ class Negotiation:
 
 
 def _without_what_it_names(dialect: Dialect, words: str) -> Dialect | None:
-    """Return a dialect without the part that an error names, None where it names none that this one has."""
+    """Return a dialect without the part that an error names; None if it names no part of this dialect."""
     if dialect.temperature and _TEMPERATURE.search(words):
         return replace(dialect, temperature=False)
     if dialect.limit and _LIMIT.search(words):

@@ -1,7 +1,8 @@
-"""JSON as models write it: where the document of an answer stands, and small faults of its spelling.
+"""JSON as models write it: the position of the document in an answer, and small errors of syntax.
 
-A document may stand behind thoughts, among prose, in a fence, before end marks. Read are also numbers, words and
-quotation marks that JSON lacks, comments, and commas too many or too few. The time is in proportion to the text.
+A document may follow thoughts, be surrounded by prose or a fence, or precede end marks. The reader also accepts
+numbers, words and quotation marks that JSON lacks, comments, and extra or missing commas. Its time is linear in the
+length of the text.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 _DEEPEST: Final = 64
 _TRIES: Final = 4
-"""Times its own length that a text is read at most, where its brackets close nothing."""
+"""How many times its own length a text with unbalanced brackets is read at most."""
 _STRICT: Final = json.JSONDecoder(strict=False)
 _BRACKET: Final = re.compile(r"[{\[]")
 _BETWEEN: Final = re.compile(r"(?:[\s,;\ufeff]|//[^\n]*|/\*(?:[^*]|\*(?!/))*\*/)*")
@@ -42,7 +43,7 @@ _THOUGHT_BEGINS: Final = re.compile(
 
 
 class Found(NamedTuple):
-    """A whole document, and where it ends; `is_apart`: nothing before it looks like the half of one."""
+    """A complete document and its end; `is_apart` means that no incomplete document precedes it."""
 
     document: object
     end: int
@@ -52,7 +53,8 @@ class Found(NamedTuple):
 def find_documents(text: str, fits: Callable[[Found], bool], *, cut_off: bool = False) -> list[Found]:
     """Return the documents of an answer that fit, in order.
 
-    They are those behind the thoughts. Of thoughts alone it is the last one, unless they were `cut_off` behind it.
+    They are those after the thoughts. From an answer that is only thoughts it is the last one, unless the thoughts were
+    `cut_off` after it.
     """
     try:
         whole = Found(_STRICT.decode(text.strip("\ufeff \n\r\t")), len(text), is_apart=True)
@@ -66,20 +68,20 @@ def find_documents(text: str, fits: Callable[[Found], bool], *, cut_off: bool = 
     if not is_thought and (said := list(filter(fits, _documents(text, behind)))):
         return said
     last = list(filter(fits, _documents(text)))[-1:] if marks or is_thought else []
-    if not last or last[0].end > behind > 0:  # that mark stands in one of its texts
+    if not last or last[0].end > behind > 0:  # the mark is inside one of its texts
         return last
     is_all = not text[behind:].strip() if marks else not cut_off or not text[last[0].end :].strip()
     return last if is_all else []
 
 
 def without_thoughts(text: str) -> str:
-    """Return a text from behind the last mark that ends thoughts."""
+    """Return the part of a text after the last mark that ends thoughts."""
     ends = [mark.end() for mark in _THOUGHT_ENDS.finditer(text)]
     return text[ends[-1] :].lstrip() if ends else text
 
 
 def _documents(text: str, place: int = 0) -> Iterator[Found]:
-    """Yield the whole documents of a text in order."""
+    """Yield the complete documents of a text in order."""
     budget = _TRIES * len(text)
     is_apart = True
     while budget > 0 and (bracket := _BRACKET.search(text, place)):
@@ -96,7 +98,7 @@ def _documents(text: str, place: int = 0) -> Iterator[Found]:
 
 
 class _Reader:
-    """Reads one value from a place on; `place` is where it ends, or where it is none."""
+    """A reader of one value; `place` is the end of the value, or the position of an error."""
 
     def __init__(self, text: str, place: int) -> None:
         self._text, self.place = text, place
@@ -156,7 +158,7 @@ class _Reader:
         if "\\" not in found[1]:
             return found[1]
         spelt = _ESCAPE.sub(_unescaped, found[1])
-        return spelt.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # halves of a character join
+        return spelt.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # joins surrogate pairs
 
     def _word(self) -> str:
         found = _WORD.match(self._text, self.place)
@@ -171,7 +173,7 @@ def _unescaped(escape: re.Match[str]) -> str:
 
 
 def _meant(word: str) -> object:
-    """Return what a word without quotation marks means: a number, one of JSON's or Python's words, or itself."""
+    """Return the value of a word without quotation marks: a number, a constant of JSON or Python, or the word."""
     lower = word.lower()
     if lower in _WORDS:
         return _WORDS[lower]

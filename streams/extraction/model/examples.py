@@ -1,7 +1,7 @@
-"""What a model is shown before it is asked: conversations with the answers that are wanted, in both languages.
+"""The examples in a question: conversations with the expected answers, in both languages.
 
-They are turns of the question, so that a server keeps them in its cache, and no two have the same words. One of each
-language answers that there is nothing to remember.
+They are turns of the question, so that a server can cache them, and no two share their wording. In each language, the
+answer to one of them is that there is nothing to remember.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Language: TypeAlias = Literal["zh", "en"]
 _Entry: TypeAlias = "Mapping[str, str | list[int] | None]"
 
 KNOWN: Final = "Known already (do not repeat):"
-"""Before what is known, which stands before the observations."""
+"""The heading of the known memories, which precede the observations."""
 
 
 class Example(NamedTuple):

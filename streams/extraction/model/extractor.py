@@ -1,4 +1,4 @@
-"""The extractor that asks a language model, behind any OpenAI-compatible endpoint."""
+"""The extractor that uses a language model behind any OpenAI-compatible endpoint."""
 
 from __future__ import annotations
 
@@ -38,25 +38,25 @@ Outcome: TypeAlias = Literal["ok", "repair", "rejected", "outage"]
 
 OPENAI_URL: Final = "https://api.openai.com/v1"
 MAX_REASON: Final = 200
-"""Characters of a reason."""
+"""The most characters of a reason."""
 
-# Codes that a reason may name: words of OpenAI's own, never a server's free text, which may quote what it was sent.
+# Codes that a reason may name: OpenAI's own words, never a server's free text, which may quote the conversation.
 _TOLD_CODES: Final = frozenset(
     {
         *("invalid_api_key", "model_not_found", "insufficient_quota", "rate_limit_exceeded"),
         *("context_length_exceeded", "content_filter", "content_policy_violation", "billing_hard_limit_reached"),
     }
 )
-# What servers answer that do not know a parameter; routers answer 404 when no model accepts it.
+# The statuses with which servers refuse an unknown parameter; routers answer 404 if no model accepts it.
 _DIALECT_STATUSES: Final = frozenset({400, 404, 415, 422, 500, 501})
 _MOST_ANSWERS: Final = 3
-"""The first one, its repair, and one in any form."""
+"""The most answers to a question: the first one, its repair, and one in any form."""
 _MOST_SECONDS_BELIEVED: Final = 60.0
-"""Of `Retry-After`: an endpoint that names tomorrow may answer in a minute."""
+"""The longest `Retry-After` that is respected: an endpoint that says "tomorrow" may answer in a minute."""
 _SUCCESSES: Final = range(200, 300)
 _JSON: Final = {"Content-Type": "application/json"}
 _ALIVE_SECONDS: Final = 10.0
-"""So long an endpoint may take to list its models, which asks nothing of a model."""
+"""How long an endpoint may take to list its models, which needs no work by a model."""
 
 
 class _TooLongError(Exception):
@@ -64,11 +64,11 @@ class _TooLongError(Exception):
 
 
 class _LateError(Exception):
-    """No answer within the time."""
+    """The endpoint did not answer in time."""
 
 
 class _RefusedError(Exception):
-    """The endpoint answers with an error, as a status or in an answer that has another."""
+    """The endpoint answers with an error, by its status or inside an answer with another status."""
 
     def __init__(self, refusal: Refusal, code: str | None, headers: Mapping[str, str]) -> None:
         super().__init__(refusal.status)
@@ -76,7 +76,7 @@ class _RefusedError(Exception):
 
 
 class ModelExtractor:
-    """Asks a model about a window, and once more where its answer cannot be used. Close it with `aclose`."""
+    """An extractor that asks a model about each window, and again if its answer is unusable. Close it with `aclose`."""
 
     def __init__(
         self,
@@ -91,12 +91,12 @@ class ModelExtractor:
         context_tokens: int | None = None,
         observe: Callable[[Outcome], None] | None = None,
     ) -> None:
-        """Connect to nothing yet. `base_url` None is OpenAI's own; an empty key is for endpoints that need none.
+        """Connect to nothing yet. `base_url=None` means OpenAI's own; an empty key is for endpoints that need none.
 
-        `timeout_seconds` bounds each request from first to last byte, to begin with; after time-outs it is longer, up
-        to `longest_seconds`. `context_tokens` bounds question and answer; None: it is learned. `observe` gets the
-        outcome of each request: `ok`, `repair` (unusable, asked again), `rejected`, `outage`. Raises ValueError when
-        the key is not ASCII.
+        `timeout_seconds` initially bounds each request from first to last byte; after time-outs the bound grows, up to
+        `longest_seconds`. `context_tokens` bounds question and answer; None means that it is learned. `observe` is
+        called with the outcome of each request: `ok`, `repair` (unusable, asked again), `rejected`, `outage`. Raises
+        ValueError if the key is not printable ASCII.
         """
         if not api_key.isascii() or not api_key.isprintable():
             raise ValueError("the model's API key must be printable ASCII: check MNEMOLOG_LLM_API_KEY")
@@ -118,7 +118,7 @@ class ModelExtractor:
         self._spacing = Spacing()
         self._negotiation = Negotiation()
         self._free = Negotiation(Dialect(form="none"))
-        """For `write`, whose answers may have any form."""
+        """The negotiation of `write`, whose answers may have any form."""
 
     @property
     def model(self) -> str:
@@ -137,7 +137,7 @@ class ModelExtractor:
     async def extract(self, window: Window) -> Extraction:
         """Return the proposals for a window. Raises Outage or Rejected, nothing else.
 
-        A window that the model's context cannot hold is asked about in parts. A Rejected's reason begins with
+        A window that exceeds the model's context is asked about in parts. The reason of a Rejected begins with
         `cut off`, `not JSON`, `wrong shape`, `timed out` or `refused`, followed by a colon.
         """
         waiting = deque(self._fitting.parts(window))
@@ -166,9 +166,9 @@ class ModelExtractor:
         )
 
     async def _extract(self, part: Part) -> Extraction:
-        """Return the proposals for a part, which cite the pieces of the whole. Raises _TooLongError too.
+        """Return the proposals for a part, which cite the pieces of the whole. Also raises _TooLongError.
 
-        Where two answers cannot be used, the form may be the reason: the third is asked for in any form, if it was not.
+        If two answers are unusable, the requested form may be the reason: the third may have any form.
         """
         schema = schema_of(part.window)
         kept: Dialect | None = None
@@ -188,7 +188,7 @@ class ModelExtractor:
                 question, dialect, kept = part.question, replace(settled, form="none"), settled
             try:
                 completion = await self._ask(question, completion, schema=schema, dialect=dialect)
-            except _TooLongError:  # the second question is longer by an answer: the first is no reason to divide
+            except _TooLongError:  # only the repair, which is longer by an answer, does not fit: do not divide
                 break
         if kept is not None:
             self._negotiation.keep_to(kept)
@@ -227,7 +227,7 @@ class ModelExtractor:
     ) -> Completion:
         """Return the completion; its tokens include those of the one `before`.
 
-        Without a dialect the settled one is spoken. Raises Outage or Rejected, and reports either to `observe`; and
+        The default dialect is the settled one. Raises Outage or Rejected, after reporting it to `observe`, or
         _TooLongError.
         """
         try:
@@ -252,7 +252,7 @@ class ModelExtractor:
         schema: Mapping[str, object],
         dialect: Dialect | None,
     ) -> Completion:
-        """Return the completion. A question that is late once and again is rejected, if the endpoint is alive."""
+        """Return the completion. A question that repeatedly times out is rejected if the endpoint is alive."""
         loop = asyncio.get_running_loop()
         asked, given, began = str(question[-1]["content"]), self._patience.seconds, loop.time()
         try:
@@ -267,7 +267,7 @@ class ModelExtractor:
         return completion
 
     async def _is_alive(self) -> bool:
-        """Return whether the endpoint answers anything: if not, it is down and not slow."""
+        """Return whether the endpoint answers at all: if not, it is down rather than slow."""
         try:
             await self._client.models.list(timeout=_ALIVE_SECONDS)
         except openai.APIStatusError:
@@ -328,14 +328,14 @@ class ModelExtractor:
     async def _post(self, body: bytes, seconds: float) -> bytes:
         """Return the answer to a question. Raises openai.OpenAIError and httpx2.RequestError.
 
-        The `openai` client asks the first one and says what an answer means that is no success. In between, questions
-        go out as it sent the first: what it does for each would be the same again.
+        The `openai` client sends the first question and interprets unsuccessful answers. Later questions reuse the
+        first request's headers directly, because the client would only repeat the same work for each.
         """
         answer = await self._http.again("POST", self._url, body, seconds)
         if answer is not None and answer.status in _SUCCESSES:
             return answer.content
         with answered(answer):
-            # By its own method for completions the client would look at each field of each message.
+            # The client's own method for completions would examine each field of each message.
             response = await self._client.post(
                 self._url,
                 cast_to=httpx2.Response,
@@ -348,8 +348,8 @@ class ModelExtractor:
 def _completion(body: bytes, host: str) -> Completion:
     """Return the completion in a response.
 
-    Raises _RefusedError where it tells of an error, and Outage where there is none: something else answers at this
-    URL, or the server is broken.
+    Raises _RefusedError if the response reports an error, and Outage if it holds no completion: something else answers
+    at this URL, or the server is broken.
     """
     try:
         completion = read_completion(body)
@@ -365,7 +365,7 @@ def _completion(body: bytes, host: str) -> Completion:
 
 
 def _failure(error: _RefusedError, reason: str) -> ExtractorError:
-    """Return what a status means. The server's message is left out: it may quote the conversation."""
+    """Return the exception for a status. The server's message is left out, because it may quote the conversation."""
     if error.refusal.passes:
         return Outage(reason, _retry_after(error.headers), error.refusal.words)
     return Rejected(f"refused: {reason}")
@@ -379,7 +379,7 @@ def _reason(error: _RefusedError, host: str) -> str:
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds to wait: from a number, or from a date, less the response's own so that no clock is read."""
+    """Return the seconds to wait, from a number or from a date minus the response's own, so that no clock is read."""
     value = headers.get("retry-after", "")
     try:
         seconds = float(value)

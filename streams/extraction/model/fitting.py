@@ -1,4 +1,4 @@
-"""Fitting: questions that a model's context can hold, with examples where there is room, else in parts."""
+"""Fitting: questions that fit into a model's context, with examples if there is room, in parts if necessary."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from streams.extraction.protocol import Proposal, Window
 
 LETTERS_A_TOKEN: Final = 3.5
-"""ASCII characters that make a token, of prose and JSON; any other character is one token. Rather too many tokens."""
+"""ASCII characters per token in prose and JSON; any other character is one token. The estimate is rather high."""
 LEAST_CHARACTERS: Final = 200
-"""A piece under twice as many characters is not divided."""
+"""The fewest characters of a half: a piece with less than twice as many is not divided."""
 LEAST_ANSWER: Final = 256
-"""Tokens that are kept free for an answer, however small the context."""
+"""The tokens that are reserved for an answer, however small the context."""
 _LEARNED: Final = 0.75
-"""What was too long was so much too long, as far as is known."""
+"""The factor by which the assumed context shrinks after a question was too long."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a window, as it is asked about; `indexes` are its pieces' places in the whole."""
+    """A part of a window with its question; `indexes` are the positions of its pieces in the whole."""
 
     window: Window
     indexes: tuple[int, ...]
@@ -35,26 +35,26 @@ class Part:
 
     @property
     def tokens(self) -> int:
-        """Those of the question, estimated; nobody asks while the context is not known."""
+        """The estimated tokens of the question. They are computed only when needed."""
         return tokens_of(self.question)
 
     def of_the_whole(self, proposal: Proposal) -> Proposal:
-        """Return what was proposed for this part as a proposal for the whole window."""
+        """Return a proposal for this part as one for the whole window."""
         sources = tuple(self.indexes[i] for i in proposal.sources)
         return proposal if sources == proposal.sources else replace(proposal, sources=sources)
 
 
 class Fitting:
-    """Divides windows so that each question fits. One for each endpoint: it learns what was too long."""
+    """The division of windows so that each question fits, one for each endpoint. It learns from questions too long."""
 
     def __init__(self, context_tokens: int | None, max_tokens: int) -> None:
-        """`context_tokens` bounds question and answer together; None is not known yet."""
+        """`context_tokens` bounds question and answer together; None means that the bound is not known yet."""
         self._context = context_tokens
         self._max_tokens = max_tokens
 
     @property
     def context_tokens(self) -> int | None:
-        """What is known to fit, in estimated tokens; None is anything."""
+        """The assumed context, in estimated tokens; None means unbounded."""
         return self._context
 
     def parts(self, window: Window) -> list[Part]:
@@ -62,16 +62,16 @@ class Fitting:
         return self._parts(window, tuple(range(len(window.pieces))))
 
     def halves(self, part: Part) -> list[Part]:
-        """Return a part that was too long in smaller ones that are expected to fit, [] where it cannot be smaller.
+        """Return a part that was too long as smaller parts that should fit; [] if it cannot be smaller.
 
-        What was too long is learned, for all windows to come.
+        The smaller context is learned for all later windows.
         """
         self._context = max(1, math.floor(min(part.tokens, self._context or part.tokens) * _LEARNED))
         smaller = self._parts(part.window, part.indexes)
         return smaller if len(smaller) > 1 or smaller[0].tokens < part.tokens else []
 
     def answer_tokens(self, question: Sequence[Message]) -> int:
-        """Return how long the answer to a question may be."""
+        """Return the most tokens of the answer to a question."""
         if self._context is None:
             return self._max_tokens
         return max(1, min(self._max_tokens, max(LEAST_ANSWER, self._context - tokens_of(question))))
@@ -96,7 +96,7 @@ class Fitting:
 
 
 def tokens_of(question: Sequence[Message]) -> int:
-    """Estimate the tokens of a question; a picture's are not known and not counted."""
+    """Estimate the tokens of a question, without those of pictures, which are unknown."""
     return sum(map(_tokens_of, question))
 
 
@@ -117,7 +117,7 @@ def _part(window: Window, indexes: tuple[int, ...], *, examples: bool) -> Part:
 
 
 def _halves(window: Window, indexes: tuple[int, ...]) -> list[tuple[Window, tuple[int, ...]]]:
-    """Return the two halves of a window by its pieces, or of its only piece's text; [] where that is too short."""
+    """Return the two halves of a window, by its pieces or by its only piece's text; [] if that is too short."""
     pieces = window.pieces
     if len(pieces) > 1:
         middle = len(pieces) // 2

@@ -1,9 +1,9 @@
-"""Grounding: what a model's answer says must stem from what the user said.
+"""Grounding: a model's answer must be based on the user's words.
 
-Small models cite the wrong line, copy the form, fill slots by guessing, and remember what they said themselves. Each
-entry is held against the window: its lines are found, its slot and quotes are checked, its day is read by our own
-rules. What only the assistant said is dropped, with its reason; whether an entry follows from the user's lines
-`judgement` tells, in any language.
+Small models cite the wrong line, copy the format, fill slots by guessing, and remember their own words. Each entry is
+checked against the window: its lines are found, its slot and quotes are checked, and its day is read by our own rules.
+Statements of the assistant alone are dropped, with a reason. `judgement` decides in any language whether an entry
+follows from the user's lines.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _OF_ANOTHER: Final = re.compile(
 _CALLED: Final = re.compile(
     r"\b(?:calls?|called|calling) me\b|\bnick ?name|[叫喊唤]我|昵称|小名|绰号|外号", re.IGNORECASE
 )
-"""What a name that some call the user comes with."""
+"""Words around a name that others call the user."""
 _ALLERGY: Final = re.compile(
     r"\b(?:allerg\w*|intoleran\w*|reactions?|celiac|coeliac|anaphyla\w*|hives|rash)\b|过敏|不耐受|忌口|不能[吃喝碰]|[吃喝碰]不了|起疹",
     re.IGNORECASE,
@@ -53,7 +53,7 @@ _ALLERGY: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A piece of the window with the words that it can be recognised by."""
+    """A piece of the window with the words that identify it."""
 
     piece: Piece
     terms: frozenset[str]
@@ -61,13 +61,14 @@ class _Line:
 
 
 class _UngroundedError(Exception):
-    """An entry stems from nothing that the user said."""
+    """An entry is not based on the user's words."""
 
 
 def grounded(answer: Answer, window: Window) -> Answer:
-    """Return the answer without the entries and slots that stem from nothing the user said, the others mended.
+    """Return the answer without the entries and slots that the user's words do not support, and the others corrected.
 
-    `dropped` names each of both. Of screenshots and articles, which nobody said, only what repeats the form is dropped.
+    `dropped` names each of these entries and slots. For screenshots and articles, which have no speaker, only entries
+    that repeat the format are dropped.
     """
     reading = _Reading(window)
     kept: list[Proposal] = []
@@ -79,7 +80,7 @@ def grounded(answer: Answer, window: Window) -> Answer:
             dropped.append(f"memory {number}: {error}")
             continue
         if proposal.attribute and not settled.attribute:
-            if is_single(proposal.attribute):  # what is said of the user by it is then as doubtful
+            if is_single(proposal.attribute):  # the statement itself is then doubtful, too
                 settled = doubted(settled)
             dropped.append(f"memory {number}, {proposal.attribute}: no line of the user's says that of the user")
         kept.append(settled)
@@ -88,7 +89,7 @@ def grounded(answer: Answer, window: Window) -> Answer:
 
 
 def _each_slot_once(proposals: list[Proposal]) -> list[Proposal]:
-    """Return the proposals without the slots whose value another says that fills the same, and they do not."""
+    """Return the proposals without slots whose value another proposal for the same slot states and they do not."""
     said = {
         (proposal.attribute, proposal.value)
         for proposal in proposals
@@ -104,7 +105,7 @@ def _each_slot_once(proposals: list[Proposal]) -> list[Proposal]:
 
 
 def _once(proposals: list[Proposal]) -> tuple[list[Proposal], list[str]]:
-    """Return the proposals without those that say again, word for word, what another says of the same slot."""
+    """Return the proposals without those that repeat another one for the same slot word for word."""
     kept: dict[tuple[str, str | None], Proposal] = {}
     repeated: list[str] = []
     for proposal in proposals:
@@ -119,7 +120,7 @@ def _once(proposals: list[Proposal]) -> tuple[list[Proposal], list[str]]:
 
 
 class _Reading:
-    """A window, read once for all entries of its answer."""
+    """A window that is read once for all entries of its answer."""
 
     def __init__(self, window: Window) -> None:
         self._window = window
@@ -160,9 +161,9 @@ class _Reading:
         return days.with_day(proposal, self._window)
 
     def _is_a_whole_turn(self, proposal: Proposal) -> bool:
-        """Return whether an entry is a turn word for word, of several sentences or addressed to somebody.
+        """Return whether an entry is a verbatim turn with several sentences or an addressee.
 
-        It is a quotation, and stays as it is.
+        Such an entry is a quotation and stays unchanged.
         """
         said = wording.letters(proposal.content)
         quoted = len(_ENDS.findall(proposal.content.strip())) > 1 or _YOU.search(proposal.content)
@@ -172,7 +173,7 @@ class _Reading:
         return self._lines[index].piece.text
 
     def _is_an_example(self, content: str) -> bool:
-        """Return whether an entry is a line or a memory of the examples, and most of its words are not the window's."""
+        """Return whether an entry is copied from the examples and most of its words are not in the window."""
         said = wording.letters(content)
         if said not in _EXAMPLES or any(said in line.letters for line in self._lines):
             return False
@@ -181,15 +182,15 @@ class _Reading:
         return not terms or 2 * len(terms & words) < len(terms)
 
     def _corrected(self, proposal: Proposal) -> Proposal:
-        """Return an entry with what the user corrected afterwards, and the line that corrects it among its own."""
+        """Return an entry with the user's later corrections, and the correcting lines among its sources."""
         for correction in self._corrections:
             proposal = correction.applied(proposal)
         return proposal
 
     def _sources(self, proposal: Proposal) -> tuple[int, ...]:
-        """Return the lines that an entry comes from: those cited, or the user's that says it where all are another's.
+        """Return the lines of an entry: the cited ones, or the user's best matching line if none of them is the user's.
 
-        What the user confirmed comes from both lines.
+        A statement that the user confirmed comes from both lines.
         """
         if any(i in self._of_user for i in proposal.sources) or not self._of_user:
             return proposal.sources
@@ -202,7 +203,7 @@ class _Reading:
         return (*proposal.sources, *confirming)
 
     def _refuse(self, proposal: Proposal) -> None:
-        """Raise _UngroundedError where an entry is not the user's."""
+        """Raise _UngroundedError if an entry is not based on the user's words."""
         content = proposal.content
         own = [i for i in proposal.sources if i in self._of_user]
         if not own:
@@ -216,7 +217,7 @@ class _Reading:
             raise _UngroundedError("it tells of the talk, not of the user")
 
     def _quotes(self, proposal: Proposal) -> tuple[str, ...]:
-        """Return the quotes that somebody said."""
+        """Return the quotes that occur in the window."""
         said = "\n".join(line.letters for line in self._lines)
         return tuple(q for q in proposal.key_dialogue if wording.letters(q) and wording.letters(q) in said)
 
@@ -226,7 +227,7 @@ class _Reading:
             holds = any(self._holds(i, proposal.becomes, proposal.value or "") for i in lines)
             is_its_own = proposal.about is not None or self._is_of_the_user(proposal)
             return proposal if holds and is_its_own else replace(proposal, becomes=None, value=None)
-        if proposal.about is not None:  # a slot of the profile is the user's own
+        if proposal.about is not None:  # the slot is not one of the user's profile
             fills = any(self._holds(i, proposal.attribute or "", proposal.value or "") for i in proposal.sources)
             return proposal if fills else replace(proposal, attribute=None, value=None)
         if proposal.attribute is None or self._fills(proposal, proposal.attribute, proposal.value or ""):
@@ -234,7 +235,7 @@ class _Reading:
         return replace(proposal, attribute=None, value=None)
 
     def _fills(self, proposal: Proposal, attribute: str, value: str) -> bool:
-        """Return whether a line of the user's holds the value or its words, and the entry says it of the user."""
+        """Return whether a line of the user contains the value or its words, and the entry is about the user."""
         if is_single(attribute) and not self._is_of_the_user(proposal):
             return False
         lines = [*self._of_user, *(i for i, answer in self._confirmed.items() if answer in self._of_user)]
@@ -249,10 +250,10 @@ class _Reading:
         known = any(HAN.search(self._text(i)) or wording.is_english(self._text(i)) for i in lines)
         if is_single(attribute) and known:
             return any(own_slots.says(self._said(i), attribute, value) for i in holding)
-        return bool(holding) or not known  # the patterns know two languages; others are judged by what they mean
+        return bool(holding) or not known  # the patterns know two languages; `judgement` handles others
 
     def _said(self, index: int) -> own_slots.Said:
-        """Return a line as what its speaker says of themselves, or what the user confirmed as the user's own words."""
+        """Return a line as its speaker's own statement; a confirmed line of the assistant becomes the user's words."""
         before = self._lines[max(0, index - 2) : index]
         asked = before[-1].piece.text if before and index - 1 in self._of_assistant else ""
         text = self._text(index)

@@ -1,4 +1,4 @@
-"""The HTTP client below the model's: it sends over aiohttp what the `openai` library asks, and answers in its terms."""
+"""The HTTP client of the model's client: it sends the requests of the `openai` library over aiohttp."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 _OF_THE_CONNECTION: Final = frozenset({"host", "connection", "content-length", "accept-encoding"})
 """Headers of a request that aiohttp sets itself."""
 _OF_THE_CODING: Final = frozenset({"content-encoding", "transfer-encoding", "content-length"})
-"""Headers of an answer that no longer hold when it has been read."""
+"""Headers of an answer that no longer apply once it has been read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What an endpoint answered."""
+    """The answer of an endpoint."""
 
     status: int
     headers: list[tuple[str, str]]
@@ -36,7 +36,7 @@ class _Asked:
     """A request without its content."""
 
     what: tuple[str, str, float | None]
-    """Its method, its URL and the seconds that a wait for bytes may take."""
+    """The method, the URL, and the most seconds to wait for bytes."""
     headers: list[tuple[str, str]]
     timeout: aiohttp.ClientTimeout
 
@@ -46,7 +46,7 @@ _HAD: ContextVar[Answer | None] = ContextVar("the answer that is there already",
 
 @contextmanager
 def answered(answer: Answer | None) -> Iterator[None]:
-    """Have this task's requests answered with what is there already, where something is."""
+    """Answer the requests of this task with an existing answer, unless it is None."""
     token = _HAD.set(answer)
     try:
         yield
@@ -55,7 +55,7 @@ def answered(answer: Answer | None) -> Iterator[None]:
 
 
 class HttpClient(httpx2.AsyncClient):
-    """An httpx2 client of which only requests and answers are left: pool, streams and hooks took most of its time."""
+    """An httpx2 client reduced to requests and answers, because pool, streams and hooks took most of its time."""
 
     def __init__(self, url: str, timeout_seconds: float) -> None:
         """Connect to nothing yet. All requests go to the host of `url`."""
@@ -67,7 +67,7 @@ class HttpClient(httpx2.AsyncClient):
         self._last: _Asked | None = None
 
     def build_request(self, method: str, url: httpx2.URL | str, **parts: Any) -> httpx2.Request:  # noqa: ANN401 - httpx2's own parameters
-        """Return a request with what is given alone; `url` is absolute."""
+        """Return a request with only the given parts; `url` is absolute."""
         at = self._urls.setdefault(str(url), httpx2.URL(url))
         limits = httpx2.Timeout(parts["timeout"]).as_dict()
         content, headers, query = parts.get("content"), parts["headers"], parts.get("params")
@@ -76,11 +76,11 @@ class HttpClient(httpx2.AsyncClient):
         )
 
     async def send(self, request: httpx2.Request, **_: Any) -> httpx2.Response:  # noqa: ANN401 - httpx2's own options, of which none is used
-        """Return the answer, read to its end. Raises httpx2.RequestError, and TimeoutException of these."""
+        """Return the answer, read to its end. Raises httpx2.RequestError, including TimeoutException."""
         if (had := _HAD.get()) is not None:
             return httpx2.Response(had.status, headers=had.headers, content=had.content, request=request)
         left_out = _OF_THE_CONNECTION
-        if self._has_own_credentials:  # what the URL says counts
+        if self._has_own_credentials:  # those of the URL take precedence
             left_out |= {"authorization"}
         headers = [(name, value) for name, value in request.headers.multi_items() if name not in left_out]
         url, seconds = str(request.url), request.extensions.get("timeout", {})
@@ -89,9 +89,9 @@ class HttpClient(httpx2.AsyncClient):
         return httpx2.Response(answer.status, headers=answer.headers, content=answer.content, request=request)
 
     async def again(self, method: str, url: str, content: bytes, seconds: float) -> Answer | None:
-        """Return the answer to a request that is like the last one but for its content; None where that was another.
+        """Return the answer to a request that differs from the last one only in its content; None if it differs more.
 
-        Its headers are those that the last one was sent with. Raises what `send` raises.
+        It reuses the headers of the last request. Raises the same errors as `send`.
         """
         last = self._last
         if last is None or last.what != (method, url, seconds):

@@ -1,8 +1,8 @@
-"""Slots of one value: whether a line says of the user what the slot holds.
+"""Slots with one value: whether a line states that the user's slot has a value.
 
-A value of such a slot takes the older one's place, so a guess of the model's would erase a true fact. The line must be
-about the user, and say the value in words of the slot's kind: "My name is Amy" names the user, "Momo hates fish" does
-not; "I moved to Oslo" gives a home, "I flew to Oslo" does not. What is denied, wished for or past gives nothing.
+A value of such a slot replaces the older one, so a wrong guess by the model would erase a true fact. The line must be
+about the user, and give the value in words that suit the slot: "My name is Amy" names the user, "Momo hates fish" does
+not; "I moved to Oslo" gives a home, "I flew to Oslo" does not. Denials, wishes and the past do not count.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ _ENGLISH: Final = {
         r"|^(?:more |less |no |a bit )?$|\bI(?:'m| am) (?:\w+ ){0,2}$"
     ),
 }
-"""What stands before the value, up to it."""
+"""Patterns for the words before the value, up to it."""
 _ENGLISH_AFTER: Final = {
     "user_name": r"(?:,? is| was) (?:what they call me|my (?:\w+ )?name)\b| here(?:$|\W)",
     "employer": r"(?: has| just| recently)? hired me\b| is my (?:employer|company)\b",
@@ -106,7 +106,7 @@ _ENGLISH_AFTER: Final = {
     "occupation": r" by (?:trade|profession|training)\b| here(?:$|\W)| for a living\b",
     "city": r" is (?:my home|where I live)\b",
 }
-"""What may stand behind it instead, where the line is in the first person or names nobody else."""
+"""Patterns for the words after the value, which suffice if the line is in the first person or names no other person."""
 _NOT_SO: Final = re.compile(
     r"\b(?:not|never|no longer|might|may|could|would|wish\w*|hop(?:e|ing)|plan\w*|dream\w*|think\w* (?:of|about)"
     r"|consider\w*|used to|if|almost|nearly|will|going to|gonna|want\w*|wanna|looking for"
@@ -117,7 +117,7 @@ _NOT_SO: Final = re.compile(
     re.IGNORECASE,
 )
 _AS_REQUESTED: Final = frozenset({"language", "communication_style"})
-"""What is asked for, in the future or not."""
+"""Slots that hold requests, for which the future counts too."""
 _VERBS: Final = re.compile(
     r"(?:drive|teach|run|manage|farm|nurse|sell|repair|fix|bake|design|build)\w*\b", re.IGNORECASE
 )
@@ -176,7 +176,7 @@ _ZH_AFTER: Final = {
     ),
     "age": r"\s{0,3}(?:周?岁|了|啦|咯|出头|多|$|，|,)",
 }
-"""What must stand behind 在, or behind an age."""
+"""Patterns for the words that must follow 在 or an age."""
 _ZH_NOT_SO: Final = re.compile(
     r"(?<!差)不(?!过)|没(?!错)|想|打算|计划|可能|也许|准备|如果|要是|要搬|要去|以前|曾|之前|原来"
     r"|本来|差点|梦想|希望|找(?!到)|应聘|面试"
@@ -213,7 +213,7 @@ _ASKS: Final = {
 _YOURS: Final = r"(?:\w+ )?(?:name|age|job|work|city|home|birthday|company|employer|language|occupation|status)"
 _OF_YOU: Final = re.compile(rf"\byou\b|\byour {_YOURS}\b|[你您]")
 _OF_YOURS: Final = re.compile(rf"\byour (?!{_YOURS})")
-"""What asks for somebody or something else of the user's."""
+"""A question about a person or thing of the user."""
 _BARE: Final = re.compile(
     r"\W*(?:(?:it's|it is|that's|just|in|at|on|an?|the|i'm|i am|well|oh|sure|um|yes|hi|call me"
     r"|i live in|是|在|叫|嗯|哦|对|就|我)[\s,，]*){0,4}",
@@ -226,7 +226,7 @@ _ELSEWHERE: Final = re.compile(
     r"|sou|moro|trabalho|meu|minha|ik|mijn|woon|heet|werk|jag|heter|bor|jeg|nazywam|mieszkam|jestem|adım|benim)\b",
     re.IGNORECASE,
 )
-"""What says that a text is neither English nor Chinese: its words are not known here."""
+"""Signs that a text is neither English nor Chinese, and that its words are therefore unknown here."""
 
 
 _ENGLISH_SAID: Final = {slot: re.compile(words) for slot, words in _ENGLISH.items()}
@@ -239,17 +239,17 @@ _ASKED: Final = {slot: re.compile(words, re.IGNORECASE) for slot, words in _ASKS
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A line, with what stood before it."""
+    """A line with its preceding lines."""
 
     text: str
     before: str = ""
-    """The two lines before it: whom a sentence without a subject may speak of."""
+    """The two previous lines, which may name the subject of a sentence that has none."""
     question: str = ""
-    """The assistant's line just before it, "" where another came."""
+    """The previous line if it is the assistant's, else ""."""
 
 
 def says(said: Said, attribute: str, value: str) -> bool:
-    """Return whether a line says of its speaker that the slot has the value. Lines in other languages say it always."""
+    """Return whether a line gives the slot of its speaker the value. Lines in other languages always pass."""
     wanted = _plain(value).strip(" .。,，!！\"'“”「」")
     text = _plain(said.text)
     if _ELSEWHERE.search(text):
@@ -267,7 +267,7 @@ def says(said: Said, attribute: str, value: str) -> bool:
 
 
 def of_the_assistant(text: str) -> str:
-    """Return what the assistant said to the user as the user would have said it: "you live" as "I live"."""
+    """Return the assistant's words to the user in the user's first person: "you live" as "I live"."""
     said = re.sub(r"\b[Yy]ou(?:'re| are)\b", "I am", _plain(text))
     said = re.sub(r"\b[Yy]our\b", "my", re.sub(r"\b[Yy]ou(?=\b)", "I", said))
     return re.sub("[你您]", "我", said)
@@ -279,7 +279,7 @@ def _plain(text: str) -> str:
 
 
 def _spans(sentence: str, value: str) -> Iterator[tuple[int, int]]:
-    """Yield where a sentence has a value, or else from its first word to its last."""
+    """Yield the spans of a value in a sentence, or else the span from the value's first word to its last."""
     found = list(spans_of(value, sentence))
     if value.isdigit():
         found = [m.span() for m in re.finditer(rf"\d+|{NUMERAL}", sentence) if number(m.group()) == int(value)]
@@ -313,7 +313,7 @@ def _english(sentence: str, span: tuple[int, int], attribute: str) -> bool:
 
 
 def _goes_with(attribute: str, m: re.Match[str], value: str, tail: str) -> bool:
-    """Return whether value and what stands behind it go with the words before it."""
+    """Return whether the value and the words after it suit the words before it."""
     if attribute == "age":
         return not re.match(r" ?(?:[a-z%]+)", tail) or re.match(_AGE_GOES_ON, tail) is not None
     if attribute == "user_name" and re.search(r"(?i)\bI(?:'m| am) $", m.group()) and not value[:1].isupper():
@@ -329,7 +329,7 @@ _NO_SUBJECT: Final = re.compile(
     r"^\s*(?:just|recently|still|currently|been|now|working|living|moved|started|moving|joined|turned|based)\b",
     re.IGNORECASE,
 )
-"""What a sentence begins with that leaves "I" out."""
+"""Beginnings of sentences that omit "I"."""
 _NAMES_NOBODY: Final = re.compile(r"\b[A-Z][a-z]+")
 _AGE_GOES_ON: Final = r" ?(?:years|yrs?|yo|y|and|or|now|today|but|so|this|next|last|yesterday|on|since|in|with|from)\b"
 
@@ -349,7 +349,7 @@ def _chinese(sentence: str, span: tuple[int, int], attribute: str, before: str) 
 
 
 def _is_own(clause: str, subject: str, attribute: str, before: str, earlier: str) -> bool:
-    """Return whether the user is the subject of a clause, named or left out."""
+    """Return whether the user is the subject of a clause, explicitly or implicitly."""
     alone = _WITH.sub("", clause) if _ZH_OWN.search(clause) else clause
     if _ZH_OTHERS.search(alone) and not re.search(r"(?:叫|喊|唤|称呼|管)我", clause):
         return False
@@ -363,7 +363,7 @@ def _is_own(clause: str, subject: str, attribute: str, before: str, earlier: str
 
 
 def _complement(attribute: str, kind: str, value: str, tail: str) -> bool:
-    """Return whether what stands behind the value lets it be the slot's."""
+    """Return whether the words after the value allow it to fill the slot."""
     if attribute == "user_name":
         return not tail.startswith(("的", "家"))
     behind = _ZH_BEHIND[attribute].match(tail) if attribute in _ZH_BEHIND else None
@@ -383,7 +383,7 @@ def _is_city(value: str) -> bool:
 
 
 def _birthday(sentence: str, before: str) -> bool:
-    """Return whether a sentence speaks of the user's own birthday."""
+    """Return whether a sentence is about the user's own birthday."""
     if HAN.search(sentence):
         m = _ZH_BIRTHDAY.search(sentence)
         if m is None:
@@ -393,7 +393,7 @@ def _birthday(sentence: str, before: str) -> bool:
 
 
 def _answers(question: str, text: str, attribute: str, value: str) -> bool:
-    """Return whether a line begins with the value, where the assistant asked the user for it."""
+    """Return whether a line begins with the value and answers a question of the assistant for it."""
     asked = next((q for q in re.findall(r"[^。！!?？.\n]{0,300}[?？]", question) if _ASKED[attribute].search(q)), "")
     if not _OF_YOU.search(asked.lower()) or _ZH_OTHERS.search(asked) or _OF_YOURS.search(asked):
         return False

@@ -1,4 +1,4 @@
-"""Pets: whether a line names an animal of the user's."""
+"""Pets: whether a line names an animal of the user."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _OTHERS: Final = re.compile(r"我(?:的)?(?:朋友|同事|邻居|室友|姐|妹|
 
 
 def names_pet(text: str, value: str) -> bool:
-    """Return whether a line gives an animal of the user's the name, in English or Chinese."""
+    """Return whether a line gives the name to an animal of the user, in English or Chinese."""
     plain = text.replace("\u2019", "'")
     return any(_names(plain[:start], plain[start:end], plain[end:]) for start, end in spans_of(value.strip(), plain))
 
@@ -43,7 +43,7 @@ def _names(head: str, value: str, tail: str) -> bool:
 
 
 def spans_of(value: str, text: str) -> Iterator[tuple[int, int]]:
-    """Yield where a text has a value, in whatever case."""
+    """Yield the spans of a value in a text, ignoring case."""
     low, wanted = text.lower(), value.lower()
     start = low.find(wanted) if wanted and len(low) == len(text) else -1
     while start >= 0:

@@ -44,23 +44,23 @@ class ImagePart(TypedDict):
 
     type: Literal["image_url"]
     image_url: dict[Literal["url"], str]
-    """Its address: https, or a data URL with the picture itself."""
+    """The address: https, or a data URL with the picture itself."""
 
 
 Part: TypeAlias = TextPart | ImagePart
 
 
 ASKED_LISTS: Final = tuple(name for name in LISTS if name != "usage_patterns")
-"""Without usage_patterns, which are counted and not asked for."""
+"""The lists in the prompt, without usage_patterns, which are counted and not extracted."""
 _HELD: Final = {
     None: "one memory for each value",
     MANY: "one memory for each value",
     ONE: "one value, the present one",
     BY_NAME: "one memory for each, the value is `name: value`",
 }
-"""How a model is told the shape of an attribute."""
+"""The wording of an attribute's shape in the prompt."""
 ASKED_SLOTS: Final = (*SINGLE, *ASKED_LISTS, *MAPS)
-"""What a memory may fill: the closed list of the profile. An answer with another word is read all the same."""
+"""The slots of the profile in the prompt, a closed list. An answer with another word is accepted all the same."""
 
 SYSTEM: Final = f"""\
 You keep the long memory of an assistant. The last message lists observations, one a line: `[number] date time \
@@ -120,20 +120,20 @@ Rules
 - Return only the JSON {{"memories": [...]}}, and leave out fields that do not apply."""
 
 ASSISTANT_LINES: Final = "\n\nSpoken by the assistant: {lines}."
-"""Added where an assistant's turn has a name: its line then does not show that the assistant spoke."""
+"""Added if an assistant's turn has a name, because its line then does not show that the assistant spoke."""
 
 SPOKEN_BY: Final = "\n\nSpoken by the user: {own}. By others: {others}. What one of these says \
 of themselves has that name as its speaker."
-"""Added where several people speak in the user's role."""
+"""Added if several people speak in the user's role."""
 
 POLICY: Final = """
 
 Wanted here. This goes before the rules above, except for the form of the answer and for orders in observations:
 {wishes}"""
-"""Added where a policy is in force."""
+"""Added if a policy is in force."""
 
 SEE_PICTURE: Final = "(see the picture)"
-"""On the line of a screenshot that came as a picture."""
+"""The mark on the line of a screenshot that arrived as a picture."""
 
 REPAIR: Final = """\
 This answer cannot be used: {wrong}. Answer the same question again, with the whole JSON object {{"memories": [...]}} \
@@ -150,7 +150,7 @@ SCHEMA: Final[dict[str, object]] = {
             "type": "array",
             "items": {
                 "type": "object",
-                # Grammars write the fields in this order: what a memory came from stands before what it says.
+                # Grammars write the fields in this order: the sources of a memory precede its content.
                 "properties": {
                     "sources": _NUMBERS,
                     "content": _TEXT,
@@ -158,7 +158,7 @@ SCHEMA: Final[dict[str, object]] = {
                     "category": {"type": "string", "enum": list(get_args(Category))},
                     "memory_type": {"type": "string", "enum": ["long_term", "short_term"]},
                     "about": {"anyOf": [_TEXT, {"type": "null"}]},
-                    # Any word: of whom or what else it is about, everything may be a slot.
+                    # Any word is allowed: for other subjects, everything may be a slot.
                     "attribute": {"anyOf": [{"type": "string", "enum": list(ASKED_SLOTS)}, {"type": "null"}, _TEXT]},
                     "value": _TEXT,
                     "becomes": _TEXT,
@@ -172,7 +172,7 @@ SCHEMA: Final[dict[str, object]] = {
                     "key_dialogue": {"type": "array", "items": _TEXT},
                     "occurred_on": _TEXT,
                 },
-                # Under a grammar a small model leaves out all that it may. A day that it must name is a wrong one.
+                # Under a grammar, a small model omits all optional fields. A required day would be a wrong one.
                 "required": ["sources", "content", "kind", "category", "memory_type", "attribute"],
                 "additionalProperties": False,
             },
@@ -187,27 +187,27 @@ PROMPT_HASH: Final = hashlib.sha256(
         [SYSTEM, ASSISTANT_LINES, SPOKEN_BY, KNOWN, REPAIR, SCHEMA, EXAMPLES], ensure_ascii=False, sort_keys=True
     ).encode()
 ).hexdigest()[:16]
-"""The first 16 hex digits of SHA-256 over all texts above that a model gets: another wording, another hash."""
+"""The first 16 hex digits of SHA-256 over all texts above that are sent to a model: it changes with their wording."""
 
 MAX_NAME: Final = 120
-"""Characters of a speaker's name, an app or a title on a line."""
+"""The most characters of a speaker's name, an app or a title on a line."""
 
 MAX_REPAIRED: Final = 16_000
-"""Characters of an unusable answer that a model is shown again."""
+"""The most characters of an unusable answer that are sent back to the model."""
 
 _NUMBER: Final = re.compile(r"[\[［【〔〖⟦]\s{0,3}(\d{1,9})\s{0,3}[\]］】〕〗⟧]")
-"""What a line begins with, in any brackets and digits that a model may take for those."""
+"""The beginning of a line, in any brackets and digits that a model may mistake for it."""
 _NOT_IN_NAMES: Final = re.compile(r"[\[\]［］【】〔〕〖〗⟦⟧{}<>:：﹕︓꞉∶|`]")
 _LATIN: Final = re.compile("[A-Za-z]")
 _LETTERS_A_CHARACTER: Final = 3
-"""As many letters write in English what one character writes in Chinese, roughly."""
+"""The approximate number of English letters that correspond to one Chinese character."""
 _SURROGATES: Final = re.compile("[\ud800-\udfff]")
 
 
 def messages(window: Window, *, examples: bool = True) -> list[Message]:
     """Return the question about a window: the rules, examples in its language, its pieces as lines numbered from 1.
 
-    What is known stands before them, numbered from K1.
+    Known memories precede them, numbered from K1.
     """
     numbered = list(enumerate(window.pieces, 1))
     named = [number for number, piece in numbered if piece.speaker == "assistant" and piece.name]
@@ -226,7 +226,7 @@ def messages(window: Window, *, examples: bool = True) -> list[Message]:
 
 
 def schema_of(window: Window) -> dict[str, object]:
-    """Return the schema of a window's answer: with the attributes of its policy."""
+    """Return the schema of a window's answer, with the attributes of its policy."""
     names = list(window.policy.attributes) if window.policy else []
     if not names:
         return SCHEMA
@@ -237,7 +237,7 @@ def schema_of(window: Window) -> dict[str, object]:
 
 
 def known_lines(known: Sequence[Known]) -> str:
-    """Return what is known, a memory a line, under its heading; nothing where nothing is."""
+    """Return the known memories, one a line, under their heading; an empty text if there are none."""
     numbered = (f"\n{known_line(number, one)}" for number, one in enumerate(known, 1))
     return f"{KNOWN}{''.join(numbered)}\n\n" if known else ""
 
@@ -250,7 +250,7 @@ def known_line(number: int, known: Known) -> str:
 
 
 def _spoken_by(window: Window) -> str:
-    """Return which lines are the user's own, where others speak in the user's role too."""
+    """Return the rule that tells the user's lines from those of others in the user's role; "" without others."""
     others = others_of(window.pieces, user_name_of(window.known))
     if not others:
         return ""
@@ -260,7 +260,7 @@ def _spoken_by(window: Window) -> str:
 
 
 def _wishes(policy: Policy | None) -> str:
-    """Return what a policy adds to the rules; nothing where it says nothing to a model."""
+    """Return the text that a policy adds to the rules; an empty text if it adds none."""
     if policy is None:
         return ""
     wishes = [policy.instructions] if policy.instructions else []
@@ -280,7 +280,7 @@ def _examples(window: Window) -> Iterator[Message]:
 
 
 def language(window: Window) -> Language:
-    """Return the language of most of a window's words, the user's where a user speaks."""
+    """Return the language of most of a window's words, or of the user's words if there are any."""
     own = [piece.text for piece in window.pieces if piece.speaker == "user"]
     text = " ".join(own or [piece.text for piece in window.pieces])
     return "zh" if len(HAN.findall(text)) * _LETTERS_A_CHARACTER > len(_LATIN.findall(text)) else "en"
@@ -299,7 +299,7 @@ def repair(question: list[Message], answer: str, wrong: str) -> list[Message]:
 
 
 def without_system(question: Sequence[Message]) -> list[Message]:
-    """Return a question with its rules before the first message of the user, for models that know no others."""
+    """Return a question with its rules in front of the first user message, for models without system messages."""
     rules = "\n\n".join(str(message["content"]) for message in question if message["role"] == "system")
     first, *rest = [message for message in question if message["role"] != "system"]
     content = first["content"]
@@ -313,7 +313,7 @@ def without_system(question: Sequence[Message]) -> list[Message]:
 def line(number: int, piece: Piece) -> str:
     """Return a piece on one line: `[1] 2026-01-05 08:00 张三: text (mood: happy)`, by its own clock.
 
-    Where that is not UTC, the offset stands behind the time: `2026-01-05 08:00+09:00`.
+    If that is not UTC, the offset follows the time: `2026-01-05 08:00+09:00`.
     """
     when = piece.said_at.strftime("%Y-%m-%d %H:%M")
     if piece.said_at.utcoffset():
@@ -325,24 +325,24 @@ def line(number: int, piece: Piece) -> str:
 
 
 def _url(image: bytes | str) -> str:
-    """Return a picture's URL; its bytes as a data URL."""
+    """Return a picture's URL, or a data URL with its bytes."""
     if isinstance(image, str):
         return image
     return f"data:{media_type(image) or 'image/png'};base64,{base64.b64encode(image).decode()}"
 
 
 def one_line(text: str) -> str:
-    """Return a text as it stands inside a line: without line breaks, unseen characters and numbers like a line's own.
+    """Return a text for use inside a line: without line breaks, invisible characters and numbers like a line's own.
 
-    A line break, and the space around it, is one space; a lone surrogate is U+FFFD; `[2]` is `(2)`, so that no text
-    can look as if it were another line.
+    A line break and the space around it become one space, a lone surrogate becomes U+FFFD, and `[2]` becomes `(2)`, so
+    that no text can look like another line.
     """
     parts = (part.strip() for part in visible(text).splitlines())
     return _NUMBER.sub(r"(\1)", _SURROGATES.sub("\ufffd", " ".join(part for part in parts if part)))
 
 
 def speaker_name(name: str) -> str:
-    """Return a name as it stands before a line's colon: without brackets and colons, at most 120 characters."""
+    """Return a name for use before a line's colon: without brackets and colons, with at most 120 characters."""
     return " ".join(_NOT_IN_NAMES.sub(" ", one_line(name)).split())[:MAX_NAME].rstrip()
 
 

@@ -1,4 +1,4 @@
-"""The spacing of questions: those of windows that close at the same moment leave one after the other."""
+"""The spacing of questions: those of windows that close at the same moment are sent one after the other."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import asyncio
 from typing import Final
 
 WORK_SECONDS: Final = 0.006
-"""A worker works about so long for a turn that a model extracts."""
+"""The approximate work of a worker for each turn that a model extracts."""
 SHARE: Final = 1 / 64
-"""Of the time that the model took last: a quick one is asked at once, and no slots of a usual number are left idle."""
+"""The greatest share of the model's last time: questions to a quick model do not wait, and slots do not stay idle."""
 
 
 class Spacing:
-    """Questions to a slow model leave so far apart that the worker has done with one answer when the next one comes.
+    """The interval between questions to a slow model, so that the worker finishes one answer before the next arrives.
 
-    Users who wait for the answers would otherwise stay in step: all ask together, all are answered together, and each
+    Otherwise, users who wait for the answers would stay in step: all ask together, all are answered together, and each
     waits for the work on all of them.
     """
 
@@ -23,7 +23,7 @@ class Spacing:
         self._between = 0.0
 
     async def wait(self) -> None:
-        """Return when the next question may leave."""
+        """Wait until the next question may be sent."""
         now = asyncio.get_running_loop().time()
         at = max(now, self._next)
         self._next = at + self._between
@@ -31,5 +31,5 @@ class Spacing:
             await asyncio.sleep(at - now)
 
     def answered(self, took: float) -> None:
-        """Learn how many seconds the model took for an answer."""
+        """Learn from the seconds that the model took for an answer."""
         self._between = min(WORK_SECONDS, SHARE * took)

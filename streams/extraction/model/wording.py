@@ -1,4 +1,4 @@
-"""Words of statements: what two texts share, and a statement of the user's own as one about the user."""
+"""The wording of statements: the words that two texts share, and statements about the user in the third person."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DIGITS: Final = re.compile(r"\d{1,12}")
 _HAN: Final = re.compile(r"[\u3400-\u9fff]+")
 _NUMERALS: Final = re.compile(r"[零〇一二两三四五六七八九十百千]{1,7}")
 _STEM: Final = 5
-"""Letters by which words are compared: `paints` and `painted` are the same, `paint` and `paper` are not."""
+"""How many letters of words are compared: `paints` and `painted` are the same, `paint` and `paper` are not."""
 _COMMON_WORDS: Final = (
     "a an the and or but not no of to in on at by for from with as is are was were be been am do does did has "
     "have had will would can could should shall may might must i me my we us our you your he him his she her it "
@@ -47,9 +47,9 @@ _FIRST_PERSON: Final = re.compile(r"(?<![\w-])(?:I|[Mm]y|me)(?![\w-])|(?<!自)�
 
 
 def terms(text: str) -> frozenset[str]:
-    """Return what a text can share with another: stems of words, numbers in digits, pairs of Chinese characters.
+    """Return the terms of a text to compare: stems of words, numbers in digits, pairs of Chinese characters.
 
-    Words that say nothing by themselves are left out, and pairs of such characters.
+    Common words, and pairs of common characters, are left out.
     """
     plain = unicodedata.normalize("NFKC", text).casefold()
     found = {word[:_STEM] for word in _LATIN.findall(plain) if word not in _COMMON}
@@ -65,20 +65,20 @@ def terms(text: str) -> frozenset[str]:
 
 
 def letters(text: str) -> str:
-    """Return a text's letters and digits alone: what two spellings of one line share."""
+    """Return only the letters and digits of a text, which two spellings of the same line share."""
     return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
 
 
 def is_english(text: str) -> bool:
-    """Return whether a text is English: a fifth of its words and more are the commonest of that language."""
+    """Return whether a text is English: at least a fifth of its words are common English words."""
     words = _LATIN.findall(unicodedata.normalize("NFKC", text).casefold())
     return bool(words) and len([word for word in words if word in _COMMON]) >= len(words) * _MOST_COMMON
 
 
 def of_the_user(content: str, name: str | None = None) -> str:
-    """Return a statement in the first person as one about the user, or about who is called `name`; others unchanged.
+    """Return a first-person statement as one about the user, or about the person called `name`; others unchanged.
 
-    What stands in quotation marks stays.
+    A statement with quotation marks is unchanged, too.
     """
     spoken = _QUOTED.sub(" ", content)
     if not _FIRST_PERSON.search(spoken) or _QUOTED.search(content):

@@ -1,4 +1,4 @@
-"""The log on Kafka: acknowledged by all in-sync replicas, each record once by an idempotent producer.
+"""The log on Kafka: appends are acknowledged by all in-sync replicas, and an idempotent producer avoids repeats.
 
 `log.KafkaLog` appends with one `producer`, replaced when it hangs, and reads with a `reader` for each topic, outside
 any group; `clients` connects them. `topics` creates topics with the broker's append time and checks their settings,

@@ -1,4 +1,4 @@
-"""The clients of one Kafka cluster, connected: what a log of Kafka needs from the network."""
+"""The connected clients of one Kafka cluster, through which a log reaches the network."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 BATCH_BYTES: Final = 256 << 10
-"""Of one partition in a request: aiokafka's own 16 KiB are three decisions with their vectors."""
+"""The batch of one partition in a request: aiokafka's default of 16 KiB holds only three decisions with vectors."""
 
 
 class KafkaClients:
-    """Connects clients. Each method raises Kafka's errors, and then leaves nothing open."""
+    """Connects clients. Each method may raise Kafka's errors, and then leaves nothing open."""
 
     def __init__(
         self, servers: Sequence[str], *, security: KafkaSecurity | None = None, client_id: str = "mnemolog"

@@ -1,4 +1,4 @@
-"""Kafka's errors as those of a log: try again, create the topic, or change something."""
+"""The translation of Kafka's errors into those of a log: try again, create the topic, or change a setting."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WRONG_CREDENTIALS = (
     kafka.SaslAuthenticationFailed,
 )
 _ADDRESS = re.compile(r"\('([^']+)', (\d+)")
-# These last until a setting or a right is changed.
+# These persist until a setting or a permission is changed.
 _NEEDS_A_PERSON = (
     kafka.ClusterAuthorizationFailedError,
     kafka.TopicAuthorizationFailedError,
@@ -61,7 +61,7 @@ def translated(doing: str) -> Iterator[None]:
 
 
 def sentence(error: BaseException) -> str:
-    """Return an error's message for people: without its class and number."""
+    """Return an error's message without its class and number."""
     if isinstance(error, TimeoutError):
         return "not in time"
     message = str(error.args[0]) if error.args and isinstance(error.args[0], str) else ""
@@ -72,7 +72,7 @@ def sentence(error: BaseException) -> str:
 
 
 async def ask_why(servers: Sequence[str], security: Mapping[str, Any]) -> None:
-    """Raise the reason why no broker can be reached, where one is found: aiokafka only says that it cannot connect."""
+    """Raise the reason why no broker can be reached, if one is found: aiokafka only reports that it cannot connect."""
     unknown = []
     for host, port, _ in collect_hosts(list(servers)):
         try:

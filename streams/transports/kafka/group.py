@@ -32,11 +32,11 @@ class Member:
     member_id: str
     host: str
     url: str | None
-    """Where other workers reach it; None while the group rebalances."""
+    """The URL at which other workers reach it; None while the group rebalances."""
 
 
 async def members(admin: AIOKafkaAdminClient) -> list[Member]:
-    """Return the members, also dead ones whose session has not ended yet. Raises KafkaError."""
+    """Return the members, including dead ones whose session has not ended yet. Raises KafkaError."""
 
     async def describe(coordinator: int) -> list[Member]:
         [response] = await admin.describe_consumer_groups([GROUP], coordinator)
@@ -48,7 +48,7 @@ async def members(admin: AIOKafkaAdminClient) -> list[Member]:
 
 
 async def forget(admin: AIOKafkaAdminClient, member_id: str) -> bool:
-    """Remove a member from the group, as if it had left; return whether it was in it. Raises KafkaError."""
+    """Remove a member from the group, as if it had left; return whether it was a member. Raises KafkaError."""
 
     async def leave(coordinator: int) -> bool:
         try:
@@ -61,7 +61,7 @@ async def forget(admin: AIOKafkaAdminClient, member_id: str) -> bool:
 
 
 async def _by_coordinator(admin: AIOKafkaAdminClient, request: Callable[[int], Awaitable[_T]]) -> _T:
-    """Send a request to the group's coordinator, again while there is none yet or another one takes over."""
+    """Send a request to the group's coordinator; repeat it while there is none yet or another one takes over."""
     while True:
         try:
             return await request(await admin.find_coordinator(GROUP))

@@ -1,4 +1,4 @@
-"""The log on Kafka: acknowledged by all in-sync replicas, each record once by an idempotent producer."""
+"""The log on Kafka: appends are acknowledged by all in-sync replicas, and an idempotent producer avoids repeats."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 TIMEOUT_S = 30.0
 APPEND_S = 15.0
 """An append that takes longer fails; the caller may repeat it, with a new producer."""
-CLOSE_S = 3.0  # in which connections are closed
+CLOSE_S = 3.0  # the time to close connections
 LOG_APPEND_TIME = 1  # Kafka's timestamp type of a time that the broker has set
 
 
 class KafkaLog:
-    """The `Log` of many machines. An empty value with a key is a tombstone on Kafka (null), and is read as empty."""
+    """The `Log` for several machines. An empty value with a key is a tombstone in Kafka (null), and reads as empty."""
 
     def __init__(
         self,
@@ -56,8 +56,8 @@ class KafkaLog:
     ) -> None:
         """Take brokers as `host:port`; `start` connects. Each call gives up after `timeout_s`.
 
-        Topics are created with `replication` replicas. A producer that stops may flush for `flush_s`. `clients` are by
-        default those of `servers`. Raises LogError for files of `security` that cannot be used.
+        Topics are created with `replication` replicas. A stopping producer may flush for `flush_s`. `clients` defaults
+        to those of `servers`. Raises LogError for files of `security` that cannot be used.
         """
         self._clients = clients or KafkaClients(servers, security=security, client_id=client_id)
         self._replication = replication
@@ -68,20 +68,19 @@ class KafkaLog:
         self._partitions: dict[str, int] = {}
         self._readers: dict[str, TopicReader] = {}
         self._recent = RecentRecords()
-        """The last records appended here and acknowledged: this worker folds them next, without reading from the
-        broker."""
+        """The last records acknowledged here: this worker folds them next, without reading from the broker."""
         self._doubted: AIOKafkaProducer | None = None
-        """A producer that did not append in time, and is being stopped: aiokafka's sender may hang indefinitely. The
-        next append takes a new one."""
+        """A producer that did not append in time and is being stopped: aiokafka's sender may hang indefinitely.
+        The next append uses a new one."""
         self._starting = asyncio.Lock()
-        """Held while a reader connects: two readers of one topic would each miss what the other has read."""
+        """Held while a reader connects: two readers of one topic would each miss the other's records."""
         self._replacing = asyncio.Lock()
         """Held while a producer is replaced: callers that wait meanwhile share the new one."""
         self._abandoning: set[asyncio.Task[None]] = set()
         """Producers that are being stopped: `stop` waits for them."""
         self._batcher = AppendBatcher()
         self.hear_time: Callable[[datetime], None] = lambda _: None
-        """Told the broker's time, of each append that it acknowledges."""
+        """Called with the broker's time of each acknowledged append."""
 
     async def start(self) -> None:
         """Connect. Raises LogUnavailable."""
@@ -95,8 +94,8 @@ class KafkaLog:
                     raise
 
     async def stop(self) -> None:
-        """Disconnect; what was not acknowledged may be appended or not. Takes seconds at most; safe to call twice."""
-        # Taken away first: calls that wait find the log stopped.
+        """Disconnect within seconds. Unacknowledged records may or may not be appended. Safe to call twice."""
+        # Cleared first, so that waiting calls find the log stopped.
         readers, self._readers = self._readers, {}
         producer, self._producer = self._producer, None
         admin, self._admin = self._admin, None
@@ -110,7 +109,10 @@ class KafkaLog:
             await asyncio.wait(self._abandoning)
 
     async def append(self, records: Sequence[NewRecord]) -> list[Appended]:
-        """See `Log.append`. LogUnavailable after APPEND_S; what Kafka has not refused may arrive for FLUSH_S more."""
+        """See `Log.append`.
+
+        Raises LogUnavailable after APPEND_S; records that Kafka has not refused may still arrive for another FLUSH_S.
+        """
         for record in records:
             check_size(record)
         sent: list[asyncio.Future[RecordMetadata]] = []
@@ -124,12 +126,12 @@ class KafkaLog:
                     producer = await self._usable_producer()
                     for record in records:
                         sent.append(await self._send(producer, record))  # noqa: PERF401 - kept if the next fails
-                    # One after the other: `gather` takes a fifth of an append. `_keep` looks at those not waited for.
+                    # One by one: `gather` takes a fifth of an append. `_keep` handles those that are not awaited.
                     appended = [_appended(await one) for one in sent]
-                    await asyncio.sleep(0)  # until `_keep` was called of the last one
+                    await asyncio.sleep(0)  # until `_keep` was called for the last one
                     return appended
-        except (LogError, asyncio.CancelledError):  # a caller that gave up waiting learns no more
-            if sent:  # records that were refused have taken sequence numbers, too
+        except (LogError, asyncio.CancelledError):  # also if the caller gave up waiting
+            if sent:  # refused records have taken sequence numbers, too
                 self._doubt(producer)
             raise
 
@@ -178,8 +180,8 @@ class KafkaLog:
     ) -> None:
         """Create a topic with the broker's append time unless it exists; an existing one keeps its settings.
 
-        `retention` None keeps indefinitely. Raises LogError when the topic has another number of partitions, or lacks
-        the broker's append time.
+        `retention=None` keeps records indefinitely. Raises LogError if the topic has another number of partitions, or
+        lacks the broker's append time.
         """
         with translated(f"creating topic {name}"):
             async with asyncio.timeout(self._timeout_s):
@@ -191,7 +193,7 @@ class KafkaLog:
             raise LogError(f"topic {name} has {existing} partitions, not {partitions}: {advice}")
 
     async def drop_before(self, topic: str, partition: int, offset: int) -> None:
-        """See `TrimmedLog.drop_before`; needs the right to delete from the topic."""
+        """See `TrimmedLog.drop_before`. Requires the permission to delete from the topic."""
         await self._require(topic, partition)
         with translated(f"removing what is old from {topic}:{partition}"):
             async with asyncio.timeout(self._timeout_s):
@@ -200,7 +202,7 @@ class KafkaLog:
         self._recent.forget(topic, partition)
 
     async def misfits(self, name: str, retention: timedelta | None, *, compact: bool = False) -> list[str]:
-        """Return the settings of a topic that `create_topic` sets otherwise, as `setting=value, not value`."""
+        """Return the settings of a topic that differ from those of `create_topic`, as `setting=value, not value`."""
         wanted = topics.settings(retention, max_record_bytes(name), compact=compact)
         with translated(f"asking for the settings of topic {name}"):
             async with asyncio.timeout(self._timeout_s):
@@ -214,13 +216,13 @@ class KafkaLog:
                 return await group.members(self._admin_client())
 
     async def forget_member(self, member_id: str) -> bool:
-        """Remove a dead worker from the group; return whether it was in it. Raises LogUnavailable, LogError."""
+        """Remove a dead worker from the group; return whether it was a member. Raises LogUnavailable, LogError."""
         with translated("taking a dead worker out of the group"):
             async with asyncio.timeout(self._timeout_s):
                 return await group.forget(self._admin_client(), member_id)
 
     async def _wait_until_known(self, name: str) -> None:
-        # Brokers learn of a new topic one after the other, and do not say when all have.
+        # Brokers learn of a new topic one after the other, and do not report when all know it.
         while not self._partitions.get(name):
             self._partitions = await topics.partition_counts(self._admin_client())
 
@@ -241,7 +243,7 @@ class KafkaLog:
             return reader
 
     async def _usable_producer(self) -> AIOKafkaProducer:
-        """Return the producer; one that cannot send any more is replaced."""
+        """Return the producer, replacing one that can no longer send."""
         async with self._replacing:
             if self._producer is None:
                 raise LogUnavailable("the log is not started: call `start`")
@@ -259,16 +261,16 @@ class KafkaLog:
             return self._producer
 
     def _doubt(self, producer: AIOKafkaProducer | None) -> None:
-        """Stop a producer now, and have the next append replace it.
+        """Stop a producer now, so that the next append replaces it.
 
-        An idempotent producer of aiokafka never gives up: what a caller was told to repeat would arrive minutes later.
+        An idempotent producer of aiokafka never gives up: records of a failed append would arrive minutes later.
         """
         if producer is not None and producer is self._producer and producer is not self._doubted:
             self._doubted = producer
             self._abandon(producer)
 
     def _abandon(self, producer: AIOKafkaProducer) -> None:
-        """Stop a producer in the background: what other callers sent with it is still flushed."""
+        """Stop a producer in the background; it still flushes the records that other callers sent with it."""
         task = asyncio.get_running_loop().create_task(stop_producer(producer, self._flush_s))
         self._abandoning.add(task)
         task.add_done_callback(self._abandoning.discard)

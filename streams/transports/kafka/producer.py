@@ -1,4 +1,4 @@
-"""The start and the stop of a producer: nothing stays open, and stopping takes a bounded time."""
+"""The start and stop of a producer: nothing stays open, and stopping takes a bounded time."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from aiokafka import AIOKafkaProducer
 
 FLUSH_S: Final = 5.0
-"""How long a producer that stops may flush."""
+"""How long a stopping producer may flush."""
 
 
 async def start_producer(producer: AIOKafkaProducer, flush_s: float = FLUSH_S) -> AIOKafkaProducer:
-    """Start a producer and return it. Raises Kafka's errors, and then it is stopped."""
+    """Start a producer and return it. Raises Kafka's errors after stopping it."""
     try:
         await producer.start()
     except BaseException:
@@ -28,7 +28,7 @@ async def start_producer(producer: AIOKafkaProducer, flush_s: float = FLUSH_S) -
 
 
 async def stop_producer(producer: AIOKafkaProducer, flush_s: float = FLUSH_S) -> None:
-    """Flush and close. What is not sent within `flush_s` is given up; its callers have had an error."""
+    """Flush and close. Records that are not sent within `flush_s` are dropped; their callers have had an error."""
     try:
         async with asyncio.timeout(flush_s):
             await producer.stop()

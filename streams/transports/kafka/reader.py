@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 FETCH_BYTES = 4 << 20
 ONE_WAIT_MS = 200
 BROKER_WAIT_MS = 5
-"""How long a fetch waits at the broker for more: it delays the fetches of other partitions."""
+"""How long a fetch waits at the broker for more records, which delays the fetches of other partitions."""
 
 
 class TopicReader:
     """Reads any partition of one topic from any offset; partitions concurrently, one read at a time in each."""
 
     def __init__(self, consumer: AIOKafkaConsumer, topic: str) -> None:
-        """Take over a started consumer; made by `start`."""
+        """Take over a started consumer; use `start` to create a reader."""
         self._consumer = consumer
         self._topic = topic
         self._positions: dict[int, int] = {}
         self._locks: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._wanted: set[TopicPartition] = set()
-        """Partitions whose ends `_asking` is about to ask for."""
+        """The partitions whose ends `_asking` is about to request."""
         self._asking: asyncio.Task[dict[TopicPartition, int]] | None = None
 
     @classmethod
@@ -59,17 +59,17 @@ class TopicReader:
         await self._consumer.stop()
 
     async def end(self, partition: int) -> int:
-        """Return the partition's end: what every in-sync replica has. Those asked for at once share a request."""
+        """Return the partition's end, which all in-sync replicas have reached. Concurrent calls share a request."""
         self._wanted.add(tp := TopicPartition(self._topic, partition))
         if self._asking is None:
             self._asking = asyncio.create_task(self._ask_ends())
-            # Whoever asked may have given up waiting.
+            # The callers may have given up waiting.
             self._asking.add_done_callback(lambda done: done.cancelled() or done.exception())
         asking = self._asking
         return int((await asyncio.shield(asking))[tp])
 
     async def _ask_ends(self) -> dict[TopicPartition, int]:
-        await asyncio.sleep(0)  # until whoever is about to ask has done so
+        await asyncio.sleep(0)  # lets concurrent callers join
         wanted, self._wanted, self._asking = self._wanted, set(), None
         ends: dict[TopicPartition, int] = await self._consumer.end_offsets(wanted)
         return ends
@@ -106,7 +106,7 @@ class TopicReader:
                     return []
         finally:
             if self._positions[tp.partition] >= (self._consumer.highwater(tp) or 0):
-                self._consumer.pause(tp)  # else aiokafka would send a request every half second while no consumer reads
+                self._consumer.pause(tp)  # otherwise aiokafka sends a request every half second while nothing is read
         raise LogUnavailable(f"{tp.topic}:{tp.partition} is not at its end, but Kafka sent nothing: try again")
 
 

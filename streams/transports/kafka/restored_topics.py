@@ -1,6 +1,7 @@
-"""New topics, filled with records of an earlier log at their offsets and with their times.
+"""New topics, filled with the records of an earlier log at their offsets and with their times.
 
-While it is filled a topic has its records' own times, which no worker starts on: so nobody takes half of it for whole.
+While a topic is filled, it keeps its records' own times, with which no worker starts, so that a half-filled topic is
+never used.
 """
 
 from __future__ import annotations
@@ -34,22 +35,22 @@ if TYPE_CHECKING:
 
 OWN_TIME: Final = {"message.timestamp.type": "CreateTime", "retention.ms": "-1"}
 FILLER: Final = b""
-"""Stands where the earlier log had removed a record, until it is removed here as well."""
+"""The value that takes the place of a record that the earlier log had removed, until it is removed here as well."""
 EXISTS: Final = (
     "topic {} exists: restore into a cluster that has none of mnemolog's topics, or delete them, if what they hold is "
     "not needed"
 )
 AT_ONCE: Final = 1_000
-"""Records that are on their way."""
+"""The most records in flight."""
 
 
 class RestoredTopics:
-    """Makes topics and fills them. One that was cut off is filled further where it ends."""
+    """Creates topics and fills them. An interrupted topic is filled further from its end."""
 
     def __init__(
         self, admin: AIOKafkaAdminClient, producer: AIOKafkaProducer, clients: KafkaClients, replication: int
     ) -> None:
-        """Take connected clients; made by `opened`."""
+        """Take connected clients; use `opened` to create an instance."""
         self._admin = admin
         self._producer = producer
         self._clients = clients
@@ -73,7 +74,7 @@ class RestoredTopics:
             await admin.close()
 
     async def require_none(self, names: Iterable[str]) -> None:
-        """Raise LogError where one of these topics exists."""
+        """Raise LogError if one of these topics exists."""
         with translated("asking for the topics"):
             there = await topics.partition_counts(self._admin)
         for name in names:
@@ -103,7 +104,7 @@ class RestoredTopics:
     ) -> int:
         """Append records at their offsets; return the offset of the next one, which is at least `least`.
 
-        Before `earliest` nothing is left. In a compacted topic the order alone counts, not the offsets.
+        The records before `earliest` are deleted. In a compacted topic, only the order counts, not the offsets.
         """
         with translated(f"filling {topic}:{partition}"):
             reader = await self._clients.reader(topic, partition + 1)
@@ -115,7 +116,7 @@ class RestoredTopics:
             for number, record in enumerate(records):
                 offset = number if compact else record.position.offset
                 if offset < there:
-                    continue  # from before it was cut off: a key that was destroyed since may not come again
+                    continue  # from before the interruption: a key that was destroyed since must not return
                 while at < offset:
                     sent.append((at, await self._send(topic, partition, FILLER, None, record)))
                     at += 1
@@ -155,7 +156,7 @@ class RestoredTopics:
 
     @staticmethod
     async def _settle(topic: str, partition: int, sent: list[tuple[int, asyncio.Future[RecordMetadata]]]) -> None:
-        """Wait for what is on its way. Raises LogError where somebody else appends as well."""
+        """Wait for the records in flight. Raises LogError if another producer appends as well."""
         for offset, one in sent:
             if (found := (await one).offset) != offset:
                 raise LogError(

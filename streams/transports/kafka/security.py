@@ -1,4 +1,4 @@
-"""Connections to brokers: in clear or by TLS, with or without SASL, for our own clients and for Faust's."""
+"""Connections to brokers: in plain text or by TLS, with or without SASL, for our own clients and for Faust's."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KafkaSecurity:
-    """Settings by Kafka's own names. Without a `cafile` the system's authorities count; the password is never shown."""
+    """The connection settings, by Kafka's own names. The password is never shown.
+
+    Without a `cafile`, the system's CA certificates are used.
+    """
 
     protocol: str = "PLAINTEXT"
     """PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL."""
@@ -59,5 +62,5 @@ class KafkaSecurity:
 
 
 def _no_password() -> str:
-    """Refuse: OpenSSL would ask at the terminal."""
+    """Raise ValueError: otherwise OpenSSL would prompt for a passphrase at the terminal."""
     raise ValueError("the key is encrypted: give one without a passphrase")

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from aiokafka.admin import AIOKafkaAdminClient
 
 BATCH_BYTES = MAX_RECORD_BYTES + 12
-"""The largest batch, compressed, that our topics take, which is Kafka's own default: said for each topic, so that a
-cluster whose default is larger does not let one request fill a worker's memory."""
+"""The largest compressed batch of our topics, which is Kafka's own default. It is set for each topic, so that one
+request cannot fill a worker's memory in a cluster with a larger default."""
 APPEND_TIME = {"message.timestamp.type": "LogAppendTime"}
 COMPACTION = {
     "segment.ms": str(3_600_000),
@@ -28,8 +28,8 @@ COMPACTION = {
     "max.compaction.lag.ms": str(86_400_000),
     "delete.retention.ms": str(315_360_000_000),
 }
-"""Of a compacted topic: what a tombstone destroys is gone within a day, for Kafka compacts closed segments only. The
-tombstone stays for ten years, so that nobody takes what it destroyed for lost."""
+"""The settings of a compacted topic. A record with a tombstone is gone within a day, because Kafka compacts only closed
+segments. The tombstone stays for ten years, so that the destroyed record is not mistaken for a lost one."""
 RETRY_SECONDS = 0.1
 BROKERS_DEFAULT = -1  # replication factor: what the cluster is configured with
 
@@ -37,19 +37,19 @@ BROKERS_DEFAULT = -1  # replication factor: what the cluster is configured with
 async def partition_counts(admin: AIOKafkaAdminClient) -> dict[str, int]:
     """Return every topic's number of partitions.
 
-    Asks for all topics: a request for one that does not exist creates it where the broker is configured so.
+    It requests all topics, because a request for a missing one creates it if the broker is configured so.
     """
     return {topic["topic"]: len(topic["partitions"]) for topic in await admin.describe_topics()}
 
 
 def settings(retention: timedelta | None, max_bytes: int, *, compact: bool) -> dict[str, str]:
-    """Return a topic's settings; `retention` None keeps records indefinitely."""
+    """Return a topic's settings; `retention=None` keeps records indefinitely."""
     milliseconds = -1 if retention is None else int(retention.total_seconds() * 1000)
     policy = "compact" if compact else "delete"
     config = {**APPEND_TIME, "cleanup.policy": policy, "retention.ms": str(milliseconds), "retention.bytes": "-1"}
     if compact:
         config |= COMPACTION
-    if max_bytes > MAX_RECORD_BYTES:  # else the brokers' own limit, which may be larger
+    if max_bytes > MAX_RECORD_BYTES:  # otherwise the brokers' own limit, which may be larger
         config["max.message.bytes"] = str(max_bytes)
     return config
 

@@ -27,18 +27,18 @@ LEAVE_SECONDS: Final = 3.0
 
 
 class ConsumerThread(driver.AIOKafkaConsumerThread):
-    """The thread that talks to the group. It knows when this worker's session was last renewed."""
+    """The thread that communicates with the group. It records when this worker's session was last renewed."""
 
     renewed = 0.0
-    """When the session was last renewed, by `time.monotonic`: when partitions were assigned, or when the last heartbeat
-    was sent that the group answered while it was not rebalancing. The time of sending counts, not that of the answer:
-    the group may have counted from then on."""
+    """The time at which the session was last renewed, by `time.monotonic`: when partitions were assigned, or when the
+    last heartbeat was sent that the group answered while it was not rebalancing. The time of sending counts, not that
+    of the answer, because the group may count from then on."""
 
     has_left = False
-    """Whether the worker has left the group: others may have its partitions."""
+    """Whether the worker has left the group, so that others may have its partitions."""
 
     async def on_start(self) -> None:
-        """Watch the heartbeats, and take the errors of commits that are given up."""
+        """Watch the heartbeats, and retrieve the errors of abandoned commits."""
         await super().on_start()
         consumer = self._ensure_consumer()
 
@@ -74,7 +74,7 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
         return None if self._consumer is None else coordinator_of(self._consumer).member_id or None
 
     async def leave(self) -> None:
-        """Leave the group if a broker answers in time. Nothing is committed from now on."""
+        """Leave the group if a broker answers in time. From now on, nothing is committed."""
         self.has_left = True
         if self._consumer is not None:
             with suppress(TimeoutError):
@@ -91,7 +91,7 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
             return False
 
     async def on_thread_stop(self) -> None:
-        """Leave the group if a broker answers; else the group notices when the session ends."""
+        """Leave the group if a broker answers; otherwise the group notices when the session ends."""
         try:
             async with asyncio.timeout(LEAVE_SECONDS):
                 await super().on_thread_stop()
@@ -110,22 +110,22 @@ class Consumer(SafeDelivery, driver.Consumer):
         return ConsumerThread(self, loop=self.loop, beacon=self.beacon)
 
     def verify_event_path(self, now: float, tp: TP) -> None:
-        """Do nothing: Faust would report partitions as stuck that are idle, wait for their agent, or are new.
+        """Do nothing: Faust would report idle, waiting and new partitions as stuck.
 
-        Metrics show what is behind, and the worker reports a log that does not answer.
+        Metrics show the backlog, and the worker reports a log that does not answer.
         """
 
     def is_in_session(self) -> bool:
-        """Return whether this worker's session lasts, so that no other worker can have its partitions.
+        """Return whether this worker's session is still valid, so that no other worker can have its partitions.
 
         A worker that was frozen or cut off from the broker for longer has to assume that others have them.
         """
         return time.monotonic() - self._thread.renewed < self.app.conf.broker_session_timeout
 
     async def leave(self) -> None:
-        """Commit what is done and leave the group, so that others take over while this worker closes.
+        """Commit the finished work and leave the group, so that others take over while this worker closes.
 
-        The caller has ended its leases. A group that does not answer in time notices when the session ends.
+        The caller must have ended its leases. A group that does not answer in time notices when the session ends.
         """
         with suppress(TimeoutError):
             async with asyncio.timeout(LEAVE_SECONDS):
@@ -138,14 +138,14 @@ class Consumer(SafeDelivery, driver.Consumer):
         return self._thread.member_id
 
     poll_timeout_s = 0.25
-    """Shorter than the default: a partition whose queue has room again is not in the fetch that runs, and waits for
-    it."""
+    """Shorter than the default, because a partition whose queue has room again must wait for the running fetch to end
+    before it is fetched."""
 
     async def seek_to_committed(self) -> Mapping[TP, int]:
-        """Go to the committed offsets, in partitions without one to the beginning.
+        """Seek to the committed offsets, and to the beginning of partitions without one.
 
-        aiokafka leaves a partition without a commit where its last fetch ended: what was fetched and not delivered
-        before a rebalance would be lost.
+        aiokafka leaves a partition without a commit where its last fetch ended: records that were fetched but not
+        delivered before a rebalance would be lost.
         """
         committed: Mapping[TP, int] = await super().seek_to_committed()
         if self.app.conf.consumer_auto_offset_reset == "earliest":
@@ -156,8 +156,8 @@ class Consumer(SafeDelivery, driver.Consumer):
         return committed
 
     async def _seek_all_in_thread(self, offsets: Mapping[TP, int]) -> None:
-        # To explicit offsets: between `seek_to_beginning` and its answer a partition has no position, and Faust's
-        # livelock detector, which asks for it, would crash the app.
+        # Seek to explicit offsets: between `seek_to_beginning` and its answer, a partition has no position, and Faust's
+        # livelock detector, which requests it, would crash the app.
         for tp, offset in offsets.items():
             if tp in self.assignment():
                 await self._seek(tp, offset)
