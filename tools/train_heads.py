@@ -9,8 +9,15 @@ the sentences of turns that say something, the heads of answers to first sentenc
 `endings.jsonl` has what users said, and which of it each of some later sentences ends; `alike.jsonl` the same of later
 sentences that are like an earlier one but for a value, and stand beside it or take its place; `weeks.jsonl` the same of
 weeks of chat, in which one sentence of seven ends something; `near_misses.jsonl` the same of later sentences on the
-topic of an earlier one, of which one of four ends it. To these `over` is fitted too, and how surely one statement ends
-another, given all that is known and, so that it does not depend on how much is known, given a part of it.
+topic of an earlier one, of which one of four ends it; `plain.jsonl` the same of plain changes, and of the same words
+used innocently; `short.jsonl` the same of changes in a few of the most ordinary words; `friends.jsonl` what each of
+some people says to a friend over months, of which one sentence of seventeen ends an earlier one. To these `over` is
+fitted too, and how surely one statement ends another: given all that is known; a part of it, so that it does not depend
+on how much is known; and all of it together with what other users said, because of hundreds of memories some are always
+near.
+
+Sentences of turns end nothing of what other users said. `over` is fitted to them as well, but to none that lasts and
+that a head without them takes for a change: nobody has labelled those.
 
 `own` is fitted to the sentences of `tests/data/sentences*.jsonl` that fill a slot of the speaker's, and to
 `frames.json`: statements in frames in which they are the speaker's, or somebody else's, supposed, quoted or asked.
@@ -23,6 +30,8 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -36,21 +45,43 @@ from streams.extraction.own_words.endings import measured
 from streams.extraction.own_words.splitting import parts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
 DATA: Final = Path(__file__).resolve().parents[1] / "tests" / "data"
 RIDGE: Final = 1.0
 STEPS: Final = 8
+STEPS_NEAR: Final = 4
 BATCH: Final = 64
 PARTS: Final = 5
 LASTING: Final = ("lasting", "experience")
-DRAWS: Final = {"endings": 1, "alike": 1, "weeks": 5, "near_misses": 5}
+DRAWS: Final = {"endings": 1, "alike": 1, "weeks": 5, "near_misses": 5, "plain": 4, "short": 3, "friends": 2}
 """The files of endings, and how often a part of what is known is drawn for each of their later sentences.
 
-In talk fewer sentences end something than in the first two, so the others, which are more like it, count three times.
+In talk fewer sentences end something than in the first two, so the others, which are more like it, count more.
 """
+FEWEST_KNOWN: Final = 6
+"""What a friend has said before what is said next counts as later."""
+OTHERS: Final = (20, 200)
+"""The least and the most statements of other users among which those of a user are put."""
+UNLABELLED: Final = 0.8
+"""The score from which on a sentence of a turn that lasts may be a change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """A sentence that a user said later, and what was known before it."""
+
+    language: str
+    part: int
+    """In which part of the users its user is."""
+    text: str
+    known: tuple[str, ...]
+    ends: tuple[bool, ...]
+    """Whether it ends each of the known texts."""
+    draws: int
+    """How often a part of the known texts is drawn."""
 
 
 def labelled() -> list[tuple[str, list[dict[str, Any]]]]:
@@ -83,49 +114,85 @@ def answers() -> list[tuple[str, str, str]]:
     return [(question, first["text"], first["kind"]) for question, first in asked]
 
 
-def users_with_endings() -> list[dict[str, Any]]:
-    """Return what users said, what each of some later sentences ends, and how often parts of the former are drawn."""
-    return [row | {"draws": draws} for name, draws in DRAWS.items() for row in rows_of(name)]
+def later_sentences() -> list[Later]:
+    """Return what users said later, and what each sentence ends."""
+    found: list[Later] = []
+    users = 0
+    for name, draws in DRAWS.items():
+        for user in rows_of(name):
+            for known, later in (
+                _talk(user["talk"]) if "talk" in user else ((user["known"], one) for one in user["new"])
+            ):
+                ends = tuple(one["id"] in later["ends"] for one in known)
+                texts = tuple(one["text"] for one in known)
+                found.append(Later(user["lang"], users % PARTS, later["text"], texts, ends, draws))
+            users += 1
+    return found
 
 
-def later_sentences() -> tuple[list[str], list[bool], NDArray[np.intp]]:
-    """Return what users said later, whether it ends anything, and in which part of the users each is."""
-    users = users_with_endings()
-    later = [(one["text"], bool(one["ends"]), n % PARTS) for n, user in enumerate(users) for one in user["new"]]
-    texts, ends, parts = zip(*later, strict=True)
-    return list(texts), list(ends), np.array(parts)
+def _talk(said: list[dict[str, Any]]) -> Iterator[tuple[list[dict[str, Any]], dict[str, Any]]]:
+    """Yield what was said before each sentence of a talk, and the sentence."""
+    yield from ((said[:place], said[place]) for place in range(FEWEST_KNOWN, len(said)))
 
 
-def of_endings(heads: Sequence[NDArray[np.float64]]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+class Encoded:
+    """The vectors and words of texts, each computed once."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        distinct = sorted(set(texts))
+        self._at = {text: place for place, text in enumerate(distinct)}
+        self._vectors = vectors_of(distinct)
+        self._words = [words_of(text) for text in distinct]
+
+    def vectors(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Return the vectors of some of the texts."""
+        return self._vectors[[self._at[text] for text in texts]]
+
+    def words(self, texts: Sequence[str]) -> list[set[str]]:
+        """Return the words of some of the texts."""
+        return [self._words[self._at[text]] for text in texts]
+
+
+def of_endings(
+    later: Sequence[Later], turns: Sequence[tuple[str, str]], heads: Sequence[NDArray[np.float64]]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return the inputs of each later sentence with the known ones nearest to it, and whether it ends each.
 
-    `heads` are those of `over` by the part of the users whom each was not fitted to: of what it was fitted to a head is
-    surer than it will be of anything else.
+    `turns` are sentences that end nothing, each with its language. `heads` are those of `over` by the part of the users
+    whom each was not fitted to: of what it was fitted to a head is surer than it will be of anything else.
     """
     chance = random.Random(6)  # noqa: S311 - the same parts in every run
-    users = users_with_endings()
-    texts = {part for user in users for later in user["new"] for part in parts_of(later["text"])}
-    texts |= {one["text"] for user in users for one in user["known"]}
-    known_texts = sorted(texts)
-    at = {text: place for place, text in enumerate(known_texts)}
-    all_vectors = vectors_of(known_texts)
+    said: dict[str, set[str]] = {}
+    for one in later:
+        said.setdefault(one.language, set()).update(one.known)
+    of_others = {language: sorted(texts) for language, texts in said.items()}
+    parts = {text: parts_of(text) for text in [*(one.text for one in later), *(text for _, text in turns)]}
+    encoded = Encoded([*chain.from_iterable(parts.values()), *chain.from_iterable(said.values())])
     inputs, wanted = [], []
-    for number, user in enumerate(users):
-        over = heads[number % PARTS]
-        known = all_vectors[[at[one["text"]] for one in user["known"]]]
-        words_known = [words_of(one["text"]) for one in user["known"]]
-        everything = list(range(len(known)))
-        for later in user["new"]:
-            parts = parts_of(later["text"])
-            vectors = all_vectors[[at[part] for part in parts]]
-            scores = 1 / (1 + np.exp(-(over_inputs(parts, vectors) @ over[:-1] + over[-1])))
-            ends = np.array([one["id"] in later["ends"] for one in user["known"]])
-            drawn = (sorted(chance.sample(everything, chance.randint(1, len(known)))) for _ in range(user["draws"]))
-            for some in (everything, *drawn):
-                words = [words_known[n] for n in some]
-                found, nearest = measured(later["text"], vectors, scores, known[some], words)
-                inputs.append(ending_inputs(found, known[some][nearest]))
-                wanted.append(ends[some][nearest])
+
+    def add(text: str, known: Sequence[str], ends: NDArray[np.bool_], over: NDArray[np.float64]) -> None:
+        vectors, of_known = encoded.vectors(parts[text]), encoded.vectors(known)
+        scores = 1 / (1 + np.exp(-(over_inputs(parts[text], vectors) @ over[:-1] + over[-1])))
+        found, nearest = measured(text, vectors, scores, of_known, encoded.words(known))
+        inputs.append(ending_inputs(found, of_known[nearest]))
+        wanted.append(ends[nearest])
+
+    def others(language: str, but: Container[str]) -> list[str]:
+        texts = of_others[language]
+        drawn = chance.sample(texts, min(len(texts), chance.randint(*OTHERS)))
+        return [text for text in drawn if text not in but]
+
+    for one in later:
+        ends, everything = np.array(one.ends), range(len(one.known))
+        add(one.text, one.known, ends, heads[one.part])
+        for _ in range(one.draws):
+            some = sorted(chance.sample(everything, chance.randint(1, len(one.known))))
+            add(one.text, [one.known[place] for place in some], ends[some], heads[one.part])
+        more = others(one.language, set(one.known))
+        add(one.text, [*one.known, *more], np.append(ends, np.zeros(len(more), np.bool_)), heads[one.part])
+    for language, text in turns:
+        known = others(language, {text})
+        add(text, known, np.zeros(len(known), np.bool_), heads[0])
     return np.concatenate(inputs).astype(np.float64), np.concatenate(wanted)
 
 
@@ -156,13 +223,18 @@ def vectors_of(texts: list[str]) -> NDArray[np.float64]:
     return np.concatenate(parts).astype(np.float64)
 
 
-def fitted(vectors: NDArray[np.float64], wanted: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return weights and bias of a logistic regression with a ridge, by Newton's method."""
+def fitted(
+    vectors: NDArray[np.float64], wanted: NDArray[np.float64], near: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
+    """Return weights and bias of a logistic regression with a ridge, by Newton's method.
+
+    `near` are those of nearly the same sentences, from which fewer steps are needed.
+    """
     inputs = np.hstack([vectors, np.ones((len(vectors), 1))])
     ridge = np.eye(inputs.shape[1]) * RIDGE
     ridge[-1, -1] = 1e-6
-    weights = np.zeros(inputs.shape[1])
-    for _ in range(STEPS):
+    weights = np.zeros(inputs.shape[1]) if near is None else near.copy()
+    for _ in range(STEPS if near is None else STEPS_NEAR):
         chances = 1 / (1 + np.exp(-inputs @ weights))
         slope = inputs.T @ (chances - wanted) + ridge @ weights
         curve = (inputs * (chances * (1 - chances))[:, None]).T @ inputs + ridge
@@ -173,6 +245,45 @@ def fitted(vectors: NDArray[np.float64], wanted: NDArray[np.float64]) -> NDArray
 def told_right(weights: NDArray[np.float64], vectors: NDArray[np.float64], wanted: NDArray[np.bool_]) -> float:
     """Return the share of vectors that a head tells right."""
     return float(((vectors @ weights[:-1] + weights[-1] > 0) == wanted).mean())
+
+
+def kinds_of_turns() -> list[tuple[str, str, str]]:
+    """Return each sentence of the turns once, with its language and its kind."""
+    of_language = ((language, rows_of(f"turns_{language}")) for language in ("en", "zh"))
+    said = (
+        (language, one["text"], one["kind"]) for language, rows in of_language for r in rows for one in r["sentences"]
+    )
+    return list(dict.fromkeys(said))
+
+
+def of_changes(of_turns: Sequence[tuple[str, str, str]]) -> list[NDArray[np.int16]]:
+    """Return the weights of `over` and of the head of endings; print how well both know their sentences."""
+    later, changes = later_sentences(), rows_of("changes")
+    texts = [*(row["text"] for row in changes), *(one.text for one in later)]
+    inputs = over_inputs(texts, vectors_of(texts)).astype(np.float64)
+    wanted = np.array([*(row["ends"] for row in changes), *(any(one.ends) for one in later)], np.float64)
+    part = np.array([*(PARTS for _ in changes), *(one.part for one in later)])
+    said = [text for _, text, _ in of_turns]
+    inputs_of_turns = over_inputs(said, vectors_of(said)).astype(np.float64)
+    first = fitted(inputs, wanted)
+    scores = 1 / (1 + np.exp(-(inputs_of_turns @ first[:-1] + first[-1])))
+    no_change = [
+        score < UNLABELLED or kind not in LASTING for score, (_, _, kind) in zip(scores, of_turns, strict=True)
+    ]
+    inputs = np.concatenate([inputs, inputs_of_turns[no_change]])
+    wanted = np.append(wanted, np.zeros(sum(no_change)))
+    part = np.append(part, np.full(sum(no_change), PARTS))
+    whole = fitted(inputs, wanted, first)
+    heads = [fitted(inputs[part != n], wanted[part != n], whole) for n in range(PARTS)]
+    over = np.round(whole * SCALE)
+    others = [told_right(heads[n], inputs[part == n], wanted[part == n] > 0) for n in range(PARTS)]
+    known = told_right(over, inputs, wanted > 0)
+    print(f"over: {len(wanted)} sentences, {known:.3f} told right; of later sentences of others {np.mean(others):.3f}")
+    turns = [(language, text) for (language, text, _), ends_none in zip(of_turns, no_change, strict=True) if ends_none]
+    pairs, ends = of_endings(later, turns[::2], heads)
+    endings = np.round(fitted(pairs, ends.astype(np.float64)) * SCALE)
+    print(f"endings: {len(ends)} pairs, {told_right(endings, pairs, ends):.3f} told right")
+    return [over.astype("<i2"), endings.astype("<i2")]
 
 
 def main() -> None:
@@ -191,12 +302,6 @@ def main() -> None:
     own = np.concatenate([np.array([is_own for _, is_own in frames]), fills[plain]])
     said = answers()
     to_questions = np.hstack([vectors_of([text for _, text, _ in said]), vectors_of([asked for asked, _, _ in said])])
-    later, ends, part_of_later = later_sentences()
-    changes = rows_of("changes")
-    of_over = [*(row["text"] for row in changes), *later]
-    to_over = over_inputs(of_over, vectors_of(of_over)).astype(np.float64)
-    is_over = np.array([*(row["ends"] for row in changes), *ends])
-    part_of_over = np.concatenate([np.full(len(changes), PARTS), part_of_later])
     sets = {
         "lasting": (of_kind, lasts),
         "kept": (of_kind, says),
@@ -219,16 +324,7 @@ def main() -> None:
         known = told_right(weights, inputs, wanted)
         print(f"{name}: {len(wanted)} sentences, {known:.3f} told right; of others {np.mean(others):.3f}")
         found.append(weights.astype("<i2"))
-    weights = np.round(fitted(to_over, is_over.astype(np.float64)) * SCALE)
-    found.append(weights.astype("<i2"))
-    heads = [fitted(to_over[part_of_over != n], is_over[part_of_over != n].astype(np.float64)) for n in range(PARTS)]
-    others = [told_right(heads[n], to_over[part_of_over == n], is_over[part_of_over == n]) for n in range(PARTS)]
-    known = told_right(weights, to_over, is_over)
-    print(f"over: {len(is_over)} sentences, {known:.3f} told right; of others {np.mean(others):.3f}")
-    inputs, wanted = of_endings(heads)
-    weights = np.round(fitted(inputs, wanted.astype(np.float64)) * SCALE)
-    print(f"endings: {len(wanted)} pairs, {told_right(weights, inputs, wanted):.3f} told right")
-    found.append(weights.astype("<i2"))
+    found += of_changes(kinds_of_turns())
     FILE.write_bytes(np.concatenate(found).tobytes())
 
 

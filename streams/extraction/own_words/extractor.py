@@ -59,7 +59,7 @@ OF_CLAUSE: Final = 0.6
 """The least `lasting` of a clause that has its whole sentence kept for long."""
 OVER: Final = 0.5
 """The least `over` of what is kept for what it ends."""
-CHANGE: Final = 0.2
+CHANGE: Final = 0.1
 """The least `over` of a sentence whose clauses are looked at for what is over."""
 ALONE: Final = 0.6
 """The least `alone` of a sentence that does not carry the one before it in its turn."""
@@ -210,7 +210,7 @@ class OwnWords(RulesLineage):
         where that was asked for already.
         """
         changes = {
-            n: without_days(mends.get(one.content) or _ASKED.sub("", one.content))
+            n: without_days(mends.get(one.content) or _ASKED.sub("", _as_said(one.content, one.speaker)))
             for n, one in enumerate(proposals)
             if _is_change(one, over.get(one.content, 0.0)) or (one.content in mends and one.attribute is None)
         }
@@ -221,7 +221,7 @@ class OwnWords(RulesLineage):
         known = [one for one in recalled if one.text not in said]
         if not known:
             return proposals, ()
-        texts = [one.text for one in known]
+        texts = [_as_said(one.text, one.about) for one in known]
         mended = {n: text for n, text in changes.items() if proposals[n].content in mends}
         others = {n: text for n, text in changes.items() if n not in mended}
         try:
@@ -536,6 +536,11 @@ def _content(kept: _Kept) -> str:
     one = kept.statement
     content = f"({one.asked}) {kept.text}" if one.asked else kept.text
     return f"{one.speaker}: {content}" if one.speaker else content
+
+
+def _as_said(content: str, speaker: str | None) -> str:
+    """Return a memory's text without its speaker's name, which would make all that one speaker says alike."""
+    return content.removeprefix(f"{speaker}: ") if speaker else content
 
 
 def _of_key(key: Finding, one: Statement, sources: tuple[int, ...]) -> Proposal:
