@@ -54,15 +54,6 @@ class Group:
         if not self._is_embedded:
             self._tasks.start(partial(say_when_held, self._shards.assignment))
 
-    def hold_again(self, partitions: Collection[int]) -> None:
-        """Give up partitions whose ledger is in doubt, and compare it before any of them is held again."""
-        assigned = self._shards.assignment.partitions
-        if partitions and assigned is not None:  # else they are compared when it is known who has them
-            for partition in partitions:
-                log.error("the log contradicts the heads that were kept elsewhere: partition %d is refused", partition)
-                self._shards.assignment.release(partition)
-            self.assigned(assigned)
-
     async def _fold(self, partition: int, folding: Callable[[], Awaitable[None]]) -> None:
         """Fold as soon as the file can be opened and written; the assignment says meanwhile why it cannot."""
         assignment = self._shards.assignment

@@ -93,6 +93,7 @@ from projections.partitions.receiver import ShardReceiver
 from projections.partitions.shards import Shards
 from projections.queries.queries import Queries
 from projections.shard.errors import ShardDamaged, ShardUnavailable
+from projections.shard.rows.damage import LedgerDamaged
 from schemas.disclosure import describe
 from schemas.redaction import actions_of
 from streams.agents.app import is_in_session, leave_group, make_app, member_id, owners, urls
@@ -220,7 +221,7 @@ class Worker:
 
     def fail(self, error: BaseException) -> None:
         """End the worker with the first error that no step could handle: the log has everything for the next start."""
-        trace = None if isinstance(error, ShardDamaged) else error  # that one says everything itself
+        trace = None if isinstance(error, ShardDamaged | LedgerDamaged) else error  # these say everything themselves
         log.error("the worker stops: %s", describe(error), exc_info=trace)
         if self.failure is not None and not self.failure.done():
             self.failure.set_exception(error)
@@ -545,7 +546,6 @@ class Worker:
             shards=self.shards,
             receipts=erasure_parts.receipts,
             clock=self.clock,
-            hold_again=self.group.hold_again,
         )
         self.digests = Digests(self.shards, self.cluster)
         self.model_usages = ModelUsages(self.shards, self.cluster)

@@ -23,10 +23,11 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from mnemolog.operations.integrity.verification import Head, NoHead, heads_of, sign_heads
+from projections.shard.rows.damage import LedgerDamaged
 from schemas.disclosure import masked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from prometheus_client import Metric
 
@@ -146,23 +147,19 @@ class HeadKeeper(Collector):
         shards: Shards,
         receipts: Receipts,
         clock: Clock,
-        hold_again: Callable[[Collection[int]], None],
     ) -> None:
-        """Take where and how often heads are kept; None: they are only measured.
-
-        `hold_again` gives partitions up and compares them with the heads that were kept before it holds them again.
-        """
+        """Take where and how often heads are kept; None: they are only measured."""
         self._place = place
         self._seconds = seconds
         self._shards = shards
         self._receipts = receipts
         self._clock = clock
-        self._hold_again = hold_again
         self._last: list[Head] = []
         self._is_compared = not isinstance(place, HeadFolder)
         self._kept_at: float | None = None
         self._is_failing = False
         self._is_refusing = False
+        self._is_contradicted = False
 
     async def look_back(self) -> None:
         """Tell the shards which heads in a folder reach furthest: a log that ends before is an older copy.
@@ -194,6 +191,8 @@ class HeadKeeper(Collector):
         """Keep the heads of a worker that stops."""
         try:
             await asyncio.wait_for(self.keep(), LAST_SECONDS)
+        except LedgerDamaged as error:
+            log.warning("no heads are kept elsewhere: %s", error)
         except TimeoutError:
             log.warning("the last heads are not kept elsewhere: it took more than %.0f s", LAST_SECONDS)
 
@@ -201,15 +200,19 @@ class HeadKeeper(Collector):
         """Keep the heads as they are now, unless they are kept already; what keeps that from being done is logged.
 
         While a partition is refused none are kept: they would be those of a log that is an older copy, or was edited.
+        Raises LedgerDamaged where a folder that was missing at the start contradicts the log.
         """
-        if self._place is None:
+        if self._place is None or self._is_contradicted:
             return
         try:
             if not self._is_compared:
                 await self._look_back()
                 if contradicted := await self._shards.takeover.contradicted():
-                    self._hold_again(contradicted)
-                    return
+                    self._is_contradicted = True
+                    raise LedgerDamaged(
+                        "the log contradicts the heads that were kept elsewhere in partitions "
+                        f"{', '.join(map(str, contradicted))}: the next start refuses these and serves the others"
+                    )
             if self._is_refused():
                 return
             heads = self.heads()

@@ -17,6 +17,7 @@ from mnemolog.environment import SettingsError
 from mnemolog.operations.integrity.kept_heads import FILES, HeadFolder, NotKept, read_kept
 from mnemolog.operations.integrity.verification import NoHead
 from mnemolog.settings import from_environment
+from projections.shard.rows.damage import LedgerDamaged
 from schemas.topics import partition_of
 
 if TYPE_CHECKING:
@@ -149,7 +150,7 @@ async def test_the_furthest_head_counts_whatever_newer_lines_say(tmp_path: Path)
         assert (await door.get("/v1/memories", user_id="zara")).status_code == 200
 
 
-async def test_an_older_copy_is_refused_as_soon_as_the_folder_is_there(tmp_path: Path):
+async def test_a_worker_on_an_older_copy_ends_when_the_folder_is_there_and_the_next_refuses_it(tmp_path: Path):
     data, older, folder = tmp_path / "var", tmp_path / "older", tmp_path / "elsewhere"
     folder.mkdir()
     await copied_between(data, folder, older)
@@ -158,10 +159,24 @@ async def test_an_older_copy_is_refused_as_soon_as_the_folder_is_there(tmp_path:
     async with front_door(older, heads_to=str(folder), **EVERY_SECOND) as door:
         assert (await door.get("/v1/memories", user_id="zara")).status_code == 200
         away.rename(folder)
+        assert door.worker.failure is not None
+        with pytest.raises(LedgerDamaged, match=f"partitions {ZARA_AT}: the next start refuses"):
+            await asyncio.wait_for(asyncio.shield(door.worker.failure), 30)
+    async with front_door(older, heads_to=str(folder), **EVERY_SECOND) as door:
         await asyncio.wait_for(refused(door, "zara"), 30)
-        await asyncio.sleep(0.5)
-        assert (await door.get("/v1/memories", user_id="zara")).status_code == 503
         assert (await door.get("/v1/memories", user_id=OTHER)).status_code == 200
+    assert lines_of(folder) == before
+
+
+async def test_a_folder_that_is_there_when_the_worker_stops_gets_no_heads_that_it_contradicts(tmp_path: Path):
+    data, older, folder = tmp_path / "var", tmp_path / "older", tmp_path / "elsewhere"
+    folder.mkdir()
+    await copied_between(data, folder, older)
+    away, before = tmp_path / "away", lines_of(folder)
+    folder.rename(away)
+    async with front_door(older, heads_to=str(folder)) as door:
+        assert (await door.get("/v1/memories", user_id="zara")).status_code == 200
+        away.rename(folder)
     assert lines_of(folder) == before
 
 
