@@ -74,9 +74,10 @@ async def restore(
     """Restore a backup into the empty data directory, or the cluster, of the settings; return a receipt.
 
     The keys of the log must be given, or lie in the `keys/` of the data directory. `progress` is called with the step
-    and the records or bytes done. `tell` is given the receipt before the restoration counts as complete: whoever was
-    killed before is told again. Where this raises, nothing of an embedded log is left. Raises RestoreRefused,
-    FolderMismatch, NoBackup, BackupDamaged, KeysMissing, KeysUnusable, MasterKeyUnknown, LogError, OSError.
+    and the records or bytes done. `tell` is given the receipt before the restoration counts as complete, so that the
+    same command gives it again after a kill. Where this raises, nothing of an embedded log is left, unless `tell` did.
+    Raises RestoreRefused, FolderMismatch, NoBackup, BackupDamaged, KeysMissing, KeysUnusable, MasterKeyUnknown,
+    LogError, OSError.
     """
     data_dir = settings.data_dir.resolve()
     manifest = read_manifest(folder)
@@ -86,7 +87,7 @@ async def restore(
             f"{folder} is a backup of the engine {manifest.engine}, and is restored into that one: {advice}"
         )
     check_keys(data_dir)
-    asked = [str(folder), _text_of(to)]
+    asked = [str(folder), _text_of(to), manifest.taken_at]
     is_new = not data_dir.exists()
     if (receipt := _made_before(data_dir, asked, settings)) is None:
         building = _begin(data_dir)
@@ -102,7 +103,11 @@ async def restore(
     else:
         async with _opened_topics(settings) as topics:
             await _finish_topics(topics, manifest)
-    tell(receipt)
+    try:
+        tell(receipt)
+    except Exception:
+        _remove(building)  # the log is restored, though nobody could be told
+        raise
     _remove(building)
     return receipt
 
@@ -174,6 +179,11 @@ def _made_before(data_dir: Path, asked: list[str | None], settings: Settings) ->
     if not path.exists() or (settings.is_embedded and not (data_dir / "log" / LOG_FILE).exists()):
         return None
     before, receipt = orjson.loads(path.read_bytes())
+    if before[:2] == asked[:2] and before != asked:
+        raise RestoreRefused(
+            f"{data_dir} has what {before[0]} was at {before[2]}, but for the receipt, and that backup is of "
+            f"{asked[2]} by now: remove what is there, all but keys/, and restore anew"
+        )
     if before != asked:
         raise RestoreRefused(
             f"{data_dir} has what {before[0]} was restored to, {before[1] or 'its end'}, but for the receipt: give "

@@ -119,6 +119,8 @@ class Takeover:
                 await CatchUp(shard).run()
                 await self._require_whole(shard)
                 await self.fold_globals()
+                if damage := await self.comparison.damage_since_kept(shard):  # by heads that came meanwhile
+                    raise LedgerDamaged(str(damage))
             finally:  # also when this is cancelled, or the lease has ended: it is open, and may soon be held again
                 self._assignment.put_back(partition, shard)
             if lease.is_valid:
@@ -138,10 +140,10 @@ class Takeover:
         await self._shards.globals.catch_up()
 
     async def contradicted(self) -> list[int]:
-        """Return the partitions held that heads kept elsewhere contradict; all of them where it is global memories."""
+        """Return the partitions held that heads kept elsewhere contradict; all, or -1, where it is global memories."""
         held = self._assignment.shards
         if await self.comparison.damage_since_kept(self._shards.globals):
-            return self._assignment.held()
+            return self._assignment.held() or [-1]
         return [number for number, shard in sorted(held.items()) if await self.comparison.damage_since_kept(shard)]
 
     async def _require_whole(self, shard: Shard) -> None:

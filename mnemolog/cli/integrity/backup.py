@@ -127,15 +127,23 @@ async def _restore(around: Surroundings, folder: Path, to: str | None) -> None:
 
             def tell(receipt: dict[str, Any]) -> None:
                 bar.stop()  # as long as it is shown, what is printed goes where it goes
-                around.output.fields(receipt)
-                if (remark := remark_on(receipt, moment)) is not None:
-                    around.output.say(remark)
+                try:
+                    around.output.fields(receipt)
+                    if (remark := remark_on(receipt, moment)) is not None:
+                        around.output.say(remark)
+                except BrokenPipeError:
+                    raise
+                except OSError as error:
+                    why = error.strerror or error
+                    raise CommandFailed(f"the log is restored, and the receipt cannot be written: {why}") from error
 
             await restore(
                 settings, _absolute(folder), moment, lambda step, done: bar.update(tasks[step], advance=done), tell
             )
     except LogError as error:
         raise CommandFailed(str(error)) from error
+    except BrokenPipeError:
+        raise
     except OSError as error:
         raise CommandFailed(f"{settings.data_dir}: {error.strerror or error}; give the same command again") from error
 

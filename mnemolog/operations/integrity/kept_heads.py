@@ -11,6 +11,7 @@ import logging
 import os
 import socket
 import time
+from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -168,18 +169,17 @@ class HeadKeeper(Collector):
         """
         try:
             await self._look_back()
+            self._is_compared = True  # by the shards, when they are folded
         except (NotKept, OSError) as error:
             self._fail(error)
 
     async def _look_back(self) -> None:
         """See `look_back`. Raises NotKept, OSError."""
-        if not self._is_compared and isinstance(self._place, HeadFolder):
+        if isinstance(self._place, HeadFolder):
+            kept: defaultdict[tuple[str, int], list[tuple[int, bytes]]] = defaultdict(list)
             for head in await asyncio.to_thread(self._place.furthest, self._receipts.public_key):
-                place = head.topic, head.partition
-                self._shards.takeover.comparison.kept_elsewhere.setdefault(place, []).append(
-                    (head.offset, bytes.fromhex(head.head))
-                )
-            self._is_compared = True
+                kept[head.topic, head.partition].append((head.offset, bytes.fromhex(head.head)))
+            self._shards.takeover.comparison.kept_elsewhere = kept
 
     async def run(self) -> None:
         """Keep heads again and again, without end; ends at once where they are kept nowhere."""
@@ -207,8 +207,9 @@ class HeadKeeper(Collector):
         try:
             if not self._is_compared:
                 await self._look_back()
-                if contradicted := await self._shards.takeover.contradicted():
-                    self._is_contradicted = True
+                contradicted = await self._shards.takeover.contradicted()
+                self._is_compared, self._is_contradicted = True, bool(contradicted)
+                if contradicted:
                     raise LedgerDamaged(
                         "the log contradicts the heads that were kept elsewhere in partitions "
                         f"{', '.join(map(str, contradicted))}: the next start refuses these and serves the others"
@@ -224,7 +225,7 @@ class HeadKeeper(Collector):
             return
         if self._is_failing:
             log.info("heads are kept elsewhere again")
-        if heads:
+        if heads or self._kept_at is not None:
             self._last, self._kept_at = heads, time.monotonic()
         self._is_failing = False
 

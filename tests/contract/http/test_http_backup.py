@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import pytest
 from contract.front_door import FrontDoor, front_door, turn
 
 from mnemolog.backup.creation import SMALL_SEGMENTS, BackupRefused, Made, back_up
-from mnemolog.backup.manifest import FILE, RECORDS, NoBackup
+from mnemolog.backup.manifest import FILE, RECORDS, NoBackup, read_manifest, write_manifest
 from mnemolog.backup.moment import Moment, moment_of
 from mnemolog.backup.restoration import RestoreRefused, restore
 from mnemolog.backup.segment import BackupDamaged
@@ -191,6 +192,11 @@ async def test_no_worker_starts_while_a_restoration_is_not_complete_and_its_rece
         await restore(settings_of(new), backup, Moment(), tell=cut_off)
     with pytest.raises(RestoreRefused, match=r"was restored to, its end, but for the receipt"):
         await restore(settings_of(new), backup, moment_of("2026-02-10T09:00:00Z"))
+    before = read_manifest(backup)
+    write_manifest(backup, replace(before, taken_at="2027-01-01T00:00:00.000000Z"))
+    with pytest.raises(RestoreRefused, match=r"is of 2027-01-01\S+ by now: remove what is there"):
+        await restore(settings_of(new), backup, Moment())
+    write_manifest(backup, before)
     for place in (new / "log", tmp_path):  # as it is then, and as it is where the log is not in its place
         if place == tmp_path:
             shutil.move(new / "log" / LOG_FILE, place)
