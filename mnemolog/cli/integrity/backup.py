@@ -1,4 +1,4 @@
-"""`mnemolog backup`: a copy of the log, made while it serves; its verification; and the log as it was at a moment."""
+"""`mnemolog backup`: copies the log while it serves, verifies the copy, and restores the log as of a moment."""
 
 import asyncio
 from pathlib import Path
@@ -126,7 +126,7 @@ async def _restore(around: Surroundings, folder: Path, to: str | None) -> None:
             tasks = {step: bar.add_task(step, total=None) for step in ("verified", "restored", "folded")}
 
             def tell(receipt: dict[str, Any]) -> None:
-                bar.stop()  # as long as it is shown, what is printed goes where it goes
+                bar.stop()  # while the bar is shown, it redirects printed text
                 around.output.fields(receipt)
                 if (remark := remark_on(receipt, moment)) is not None:
                     around.output.say(remark)
@@ -145,7 +145,7 @@ def _absolute(folder: Path) -> Path:
 
 
 def _outside(folder: Path, data_dir: Path) -> Path:
-    """Return the folder of a backup. Raises SettingsError for one that would be lost with what it is a copy of."""
+    """Return the folder of a backup. Raises SettingsError for a folder that would be lost with the original."""
     place, data = folder.resolve(), data_dir.resolve()
     if place == data or data in place.parents:
         raise SettingsError(f"{folder} lies in the data directory, and would be lost with it: name another place")
