@@ -1,4 +1,4 @@
-"""A check: how one component is."""
+"""A check: the state of one component."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """The state of a component; `advice` says what to do where it is not `ok`."""
+    """The state of a component; `advice` tells what to do if it is not `ok`."""
 
     name: str
     ok: bool
