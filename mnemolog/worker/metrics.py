@@ -23,7 +23,7 @@ MEDIA_TYPE: Final = CONTENT_TYPE_PLAIN_0_0_4
 WAITING: Final = "waiting"
 """The pseudo-outcome of an item that is tried again."""
 LAG_BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
-"""In seconds; a boundary is the least delay of the event loop at which health reports it as late."""
+"""Seconds; beyond one of them health is late."""
 REASONS: Final = ("cut off", "not JSON", "wrong shape", "refused", "embedder", "failed")
 """The prefixes of rejection reasons, because labels need a closed set."""
 

@@ -80,7 +80,7 @@ async def changes(
 
 
 def _words_of(change: dict[str, Any]) -> str:
-    """Return the current words of a changed memory, or its id if they are hidden; nothing for an erased user."""
+    """Return the current words of a changed memory, or its id if it is not active; nothing for an erased user."""
     memory, memory_id = change["memory"], change["memory_id"]
     if memory is None:
         return f"({memory_id})" if memory_id else ""
