@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """The state of a component; `advice` tells what to do if it is not `ok`."""
+    """The state of a component; `advice` says what to do where it is not `ok`."""
 
     name: str
     ok: bool

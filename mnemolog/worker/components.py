@@ -63,7 +63,7 @@ def make_parameters(settings: Settings) -> Parameters:
 
 
 def make_trust(settings: Settings, clock: Callable[[], float] = time.time) -> PeerTrust:
-    """Return the trust between the workers of the group, which also share the time. Raises SettingsError, TlsFailed."""
+    """Return the trust between the group's workers; `clock` is their common time. Raises SettingsError, TlsFailed."""
     needs_tls = settings.tls_cert_file is not None
     if settings.peers is None:
         hosts = PeerHosts.beside(settings.advertised_url, needs_tls=needs_tls)

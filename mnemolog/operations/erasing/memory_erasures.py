@@ -136,7 +136,7 @@ class MemoryErasures:
         return generations
 
     def _count_of(self, owner: Owner, event_ids: Sequence[str]) -> int:
-        """Return how many of a user's events are found: others are past their retention, or went with a memory."""
+        """Return how many of a user's events are found; others are past their retention, or erased with a memory."""
         return len(self._parts.shards.of(owner).observations.seen(owner, event_ids))
 
     async def _decide(
