@@ -1,6 +1,6 @@
-"""Backups: the log's records by their positions, in a folder of files that only ever come and go whole.
+"""Backups: the log's records by their positions, in a folder of files that only ever appear and vanish as a whole.
 
-`source` says what of a log is to be copied, `creation` copies what a backup does not have yet into files of `segment`,
-and a new `manifest` names them; nothing of the former one is removed before. `verification` reads all of it,
-`restoration` makes a log of it again, up to a moment, and `last_backup` remembers when the last one was made.
+`source` determines what to copy of a log, `creation` copies the part that a backup lacks into files of `segment`, and a
+new `manifest` names them; nothing of the former backup is removed before that. `verification` reads all of it,
+`restoration` turns it into a log again, up to a moment, and `last_backup` records when the last one was made.
 """

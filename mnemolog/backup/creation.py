@@ -1,4 +1,4 @@
-"""A backup's creation: what it does not have yet is copied beside what it has, and a new manifest names both."""
+"""The creation of a backup: missing records are copied next to existing ones, and a new manifest names both."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from schemas.log import Record
 
 SEGMENT_BYTES: Final = 8 << 20
-"""A segment is ended when it has this many bytes: what was changed in the log is copied by segments."""
+"""The size at which a segment ends; changes in the log are copied segment by segment."""
 READ_RECORDS: Final = 500
 SMALL_SEGMENTS: Final = 16
-"""So many at the end of a partition are made one, as long as they are one segment's bytes together."""
+"""The most small segments at the end of a partition; further ones are merged while they fit into one segment."""
 LOCK_FILE: Final = "lock"
 
 
@@ -49,7 +49,7 @@ class BackupRefused(LogError):
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A backup that was made."""
+    """The result of a backup."""
 
     manifest: Manifest
     copied_records: int
@@ -57,14 +57,14 @@ class Made:
 
 
 class Pace:
-    """Waits, so that no more than so many bytes a second are copied."""
+    """Limits the number of bytes copied per second by waiting."""
 
     def __init__(self, bytes_per_second: float) -> None:
         self._rate = bytes_per_second
         self._due = time.monotonic()
 
     async def wait(self, copied: int) -> None:
-        """Wait as long as copying these bytes may take, and let others have their turn in any case."""
+        """Wait for the time that copying these bytes may take, and let other tasks run in any case."""
         self._due = max(self._due, time.monotonic()) + copied / self._rate
         await asyncio.sleep(max(0.0, self._due - time.monotonic()))
 
@@ -72,13 +72,13 @@ class Pace:
 async def back_up(
     source: Source, folder: Path, bytes_per_second: float, progress: Callable[[int, int], None] = lambda *_: None
 ) -> Made:
-    """Bring the backup in a folder up to the source's moment; make the folder where only it is missing.
+    """Bring the backup in a folder up to the source's moment; create the folder if its parent exists.
 
-    What the folder has is not read again: its files are only looked at, whether they are there and have their sizes.
-    Until the new manifest is durable the former backup is whole, whenever this ends. `progress` is called with the
-    records and bytes copied. Raises BackupRefused, BackupDamaged, LogError, OSError.
+    Existing files are not read again; only their presence and size are checked. The former backup stays complete until
+    the new manifest is durable, even if this is interrupted. `progress` is called with the records and bytes copied.
+    Raises BackupRefused, BackupDamaged, LogError, OSError.
     """
-    if not folder.parent.is_dir():  # most often a volume that is not mounted
+    if not folder.parent.is_dir():  # most often a volume is not mounted
         raise BackupRefused(f"{folder.parent}, where the backup is to be, is not there: mount it, or make it")
     (folder / RECORDS).mkdir(FOLDER_MODE, parents=True, exist_ok=True)
     with _locked(folder):
@@ -123,10 +123,10 @@ class _Copying:
         self._last: Record | None = None
 
     async def bring_up_to_date(self, place: Place, before: PartitionCopy | None, *, is_whole: bool) -> PartitionCopy:
-        """Return what is to be held of a partition, once it is copied; `is_whole`: nothing of `before` is taken over.
+        """Copy a partition, and return its new contents in the backup; with `is_whole`, nothing of `before` is reused.
 
-        What was changed in the log, such as by an erasure, is read again, and so is the segment whose first records
-        the log does not have any more: an erasure, and the end of what is kept, reach the backup.
+        Records that were changed in the log, such as by an erasure, are read again, and so is a segment whose first
+        records have left the log. In this way, erasures and the end of the retention reach the backup.
         """
         self._last = None
         segments: list[Segment] = []
@@ -181,7 +181,7 @@ class _Copying:
         return segments
 
     async def _merge(self, place: Place, segments: list[Segment]) -> list[Segment]:
-        """Make one of the last segments where they have become many: each run adds at least one."""
+        """Merge the last segments if they have become many, because each run adds at least one."""
         small, size = 0, 0
         for segment in reversed(segments):
             if (size := size + segment.size) > SEGMENT_BYTES:
@@ -193,7 +193,7 @@ class _Copying:
 
 
 def _former(folder: Path, source: Source) -> Manifest | None:
-    """Return the manifest that is there. Raises BackupRefused for what is no backup of this log."""
+    """Return the existing manifest. Raises BackupRefused for a folder that is not a backup of this log."""
     try:
         former = read_manifest(folder)
     except NoBackup:
@@ -209,7 +209,7 @@ def _former(folder: Path, source: Source) -> Manifest | None:
 
 
 async def _check_continues(source: Source, place: Place, before: PartitionCopy | None, folder: Path) -> None:
-    """Raise BackupRefused where the log is not the one that was backed up, or an older copy of it."""
+    """Raise BackupRefused if the log is not the one that was backed up, or is an older copy of it."""
     if before is None:
         return
     if place.end < before.end:
@@ -233,7 +233,7 @@ def _hash_of(record: Record) -> str:
 
 
 def _copy_erasures(path: Path, folder: Path) -> str | None:
-    """Copy the list of erasures, which has no names; return the file's name, None where there are none."""
+    """Copy the list of erasures, which has no names; return the file's name, or None if there is no list."""
     try:
         listed = path.read_bytes()
     except FileNotFoundError:
@@ -244,7 +244,7 @@ def _copy_erasures(path: Path, folder: Path) -> str | None:
 
 
 def _remove_unnamed(folder: Path, manifest: Manifest | None) -> None:
-    """Remove what a manifest does not name: what an interrupted run has left, and what a new one has replaced."""
+    """Remove the files that a manifest does not name: remains of an interrupted run, and files that were replaced."""
     named = set() if manifest is None else manifest.files
     for path in (folder / RECORDS).iterdir():
         if path.name not in named:

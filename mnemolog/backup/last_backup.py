@@ -1,4 +1,4 @@
-"""When the last backup of this data directory was made, for metrics and for the doctor."""
+"""The time of the last backup of this data directory, for metrics and for the doctor."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from mnemolog.settings import Settings
 
 FILE: Final = "backup.json"
-"""In `log/`, so that it goes where the log goes."""
+"""A file in `log/`, so that it accompanies the log."""
 LATE: Final = timedelta(days=7)
-"""A backup that is older is no backup any more: the doctor says so."""
+"""The age from which the doctor reports a backup as late."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +42,14 @@ class LastBackup:
 
 
 def note_backup(settings: Settings, last: LastBackup) -> None:
-    """Remember a backup. Raises OSError."""
+    """Record a backup. Raises OSError."""
     path = settings.data_dir.resolve() / "log" / FILE
     path.parent.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
     replace_file(path, orjson.dumps(asdict(last)))
 
 
 def read_last(data_dir: Path) -> LastBackup | None:
-    """Return the last backup; None where none was made, or the note cannot be read."""
+    """Return the last backup; None if there was none, or if the note cannot be read."""
     try:
         last = LastBackup(**orjson.loads((data_dir.resolve() / "log" / FILE).read_bytes()))
         has_offset = last.moment.tzinfo is not None
@@ -65,7 +65,7 @@ class BackupAge(Collector):
         self._data_dir = data_dir
 
     def collect(self) -> Iterable[Metric]:
-        """Return the metric as of now."""
+        """Yield the current metric."""
         if (last := read_last(self._data_dir)) is not None:
             family = GaugeMetricFamily("mnemolog_backup_age_seconds", "Age of the last backup of the log")
             family.add_metric((), (datetime.now(UTC) - last.moment).total_seconds())

@@ -1,4 +1,4 @@
-"""The manifest: what a backup holds. It is replaced whole, so that there is always one complete backup."""
+"""The manifest: the contents of a backup. It is replaced as a whole, so that one complete backup always exists."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class NoBackup(LogError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicShape:
-    """What a topic was created with."""
+    """The settings with which a topic was created."""
 
     partitions: int
     retention_s: int
@@ -39,30 +39,30 @@ class TopicShape:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionCopy:
-    """What a backup holds of a partition: its records from `earliest` on, and before `end`."""
+    """The contents of a partition in a backup: its records from `earliest` on, and before `end`."""
 
     topic: str
     partition: int
     earliest: int
     end: int
     edits: int
-    """How often its records were changed where they stand, by then."""
+    """The number of in-place changes to its records, at the time of the backup."""
     last_record: str
-    """The hash of the last record copied; empty where there is none."""
+    """The hash of the last record copied; empty without records."""
     segments: tuple[Segment, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """What a backup holds, as of one moment of the log."""
+    """The contents of a backup, as of one moment of the log."""
 
     version: str
-    """Of mnemolog, which wrote it."""
+    """The version of mnemolog that wrote it."""
     engine: str
     log: str | None
     """The identity of the log; None on Kafka."""
     taken_at: str
-    """When its positions were read: it holds what was accepted before."""
+    """The time at which its positions were read; it holds everything accepted before."""
     topics: dict[str, TopicShape]
     partitions: tuple[PartitionCopy, ...]
     group_offsets: tuple[tuple[str, str, int, int], ...]
@@ -72,7 +72,7 @@ class Manifest:
     format: int = FORMAT
 
     def of(self, topic: str, partition: int) -> PartitionCopy | None:
-        """Return what it holds of a partition."""
+        """Return the contents of a partition; None if it has none."""
         return next((one for one in self.partitions if (one.topic, one.partition) == (topic, partition)), None)
 
     @property
@@ -88,12 +88,12 @@ class Manifest:
 
     @property
     def records(self) -> int:
-        """How many records it holds."""
+        """The number of records."""
         return sum(segment.records for segment in self.segments)
 
     @property
     def size(self) -> int:
-        """How many bytes its segments have."""
+        """The total size of the segments, in bytes."""
         return sum(segment.size for segment in self.segments)
 
 
@@ -115,7 +115,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Replace the manifest, durably: from then on the backup is this one. Its files must be durable."""
+    """Replace the manifest, durably: from then on, the backup is this one. Its files must already be durable."""
     sync_folder(folder / RECORDS)
     body = orjson.dumps(asdict(manifest))
     replace_file(folder / FILE, body + b"\n" + sha256(body).hexdigest().encode() + b"\n")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from schemas.log import Record
 
 ALWAYS: Final = frozenset({KEYS.name, REPLACEMENTS.name})
-"""Topics that are restored whole: keys of today are those that erasures and rotations have left."""
+"""Topics that are restored in full, because only current keys reflect later erasures and rotations."""
 _DECISIONS: Final = (LEDGER.name, GLOBALS.name)
 
 
@@ -23,7 +23,7 @@ class NoMoment(LogError):
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Everything up to a time of the log, and of one partition everything up to a position; None: everything."""
+    """Everything up to a time of the log, and in one partition up to a position; None stands for everything."""
 
     at: datetime | None = None
     position: Position | None = None
@@ -34,7 +34,7 @@ class Moment:
         return self.at is None
 
     def has(self, record: Record) -> bool:
-        """Return whether a record was there at this moment."""
+        """Return whether a record existed at this moment."""
         place = record.position
         if self.at is None or place.topic in ALWAYS:
             return True
@@ -45,7 +45,7 @@ class Moment:
 
 
 def moment_of(text: str | None) -> Moment | Position:
-    """Return the moment, or the decision, that a text names; without a text the end. Raises NoMoment."""
+    """Return the moment, or the decision, that a text names; without a text, the end. Raises NoMoment."""
     if text is None:
         return Moment()
     try:

@@ -1,8 +1,8 @@
-"""A log's restoration from a backup, up to a moment, with its digest: into an empty data directory, or into new topics.
+"""The restoration of a log from a backup, up to a moment, with its digest: into an empty directory or new topics.
 
-In a directory everything is made in a folder of it, and put in its place at the end, the log last. Topics are filled
-where they are. As long as that folder is there no worker starts; a restoration that was cut off is given again, and
-begins anew, or fills the topics further where they end. One that lacked only its last steps takes these.
+In a directory, everything is built in a subfolder, and moved into place at the end, the log last. Topics are filled in
+place. While that subfolder exists, no worker starts. An interrupted restoration is run again: it then starts anew, or
+continues to fill the topics from their ends. If only its last steps were missing, it completes these.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ if TYPE_CHECKING:
 
 Progress: TypeAlias = "Callable[[str, int], None]"
 NOTE: Final = "topics"
-"""The file in the folder that says with what Kafka's topics are being filled."""
+"""The file in that folder that tells from which backup Kafka's topics are being filled."""
 MADE: Final = "receipt"
-"""The file in it that says that everything is made, with the receipt."""
+"""The file in it that tells that everything is built, with the receipt."""
 
 
 class RestoreRefused(LogError):
@@ -113,7 +113,7 @@ async def restore(
 
 
 def remark_on(receipt: Mapping[str, Any], to: Moment | Position) -> str | None:
-    """Return what somebody who asked for this moment may not expect; None where there is nothing."""
+    """Return a remark on a result that the requested moment may not suggest; None if there is none."""
     if isinstance(to, Position) or to.at is None:
         return None
     if to.at > datetime.fromisoformat(receipt["taken_at"]):
@@ -126,7 +126,7 @@ def remark_on(receipt: Mapping[str, Any], to: Moment | Position) -> str | None:
 async def _made(
     settings: Settings, folder: Path, to: Moment | Position, building: Path, progress: Progress
 ) -> dict[str, Any]:
-    """Make everything, as far as it can be made without being in its place; return the receipt."""
+    """Build everything that can be built outside its final place; return the receipt."""
     data_dir = settings.data_dir.resolve()
     manifest = await asyncio.to_thread(verify_backup, folder, lambda size: progress("verified", size))
     moment = to if isinstance(to, Moment) else await asyncio.to_thread(_moment_of, folder, manifest, to)
@@ -159,7 +159,7 @@ async def _made(
 
 
 def _text_of(to: Moment | Position) -> str | None:
-    """Return the moment as it is asked for; None: the end."""
+    """Return the moment as it is written in a command; None for the end."""
     if isinstance(to, Position):
         return str(to)
     return None if to.at is None else str(to.position or instant(to.at))
@@ -171,9 +171,10 @@ def _opened_topics(settings: Settings) -> AbstractAsyncContextManager[RestoredTo
 
 
 def _made_before(data_dir: Path, asked: list[str | None], settings: Settings) -> dict[str, Any] | None:
-    """Return the receipt of the same restoration where it was cut off at its last steps, which are to be taken.
+    """Return the receipt of the same restoration if it was interrupted in its last steps, which remain to be done.
 
-    In a directory these began when the log was in its place. Raises RestoreRefused where another was asked for.
+    In a directory, these steps begin when the log is in place. Raises RestoreRefused if another restoration was
+    requested.
     """
     path = data_dir / RESTORING / MADE
     if not path.exists() or (settings.is_embedded and not (data_dir / "log" / LOG_FILE).exists()):
@@ -194,18 +195,18 @@ def _made_before(data_dir: Path, asked: list[str | None], settings: Settings) ->
 
 
 def _begin(data_dir: Path) -> Path:
-    """Return the folder to make everything in; remove what a restoration that was cut off has left.
+    """Return the folder in which to build everything; remove the remains of an interrupted restoration.
 
     Raises RestoreRefused.
     """
     building = data_dir / RESTORING
     if (data_dir / "log" / LOG_FILE).exists():
-        _remove(building)  # versions before 0.2 were cut off there when all was in its place
+        _remove(building)  # versions before 0.2 could be interrupted there with everything in place
         raise RestoreRefused(
             f"{data_dir} has a log: restore into an empty data directory, and name it with --data; only keys/ may be "
             "there"
         )
-    if building.exists():  # then what shards there are were put there by the interrupted restoration
+    if building.exists():  # then any shards are from the interrupted restoration
         shutil.rmtree(data_dir / "shards", ignore_errors=True)
         for name in ("log", "shards"):
             shutil.rmtree(building / name, ignore_errors=True)
@@ -217,7 +218,7 @@ def _begin(data_dir: Path) -> Path:
 
 
 def _clean_up(building: Path, *, is_new: bool) -> None:
-    """Remove what a restoration has made that failed, unless topics were begun, which are to be filled further."""
+    """Remove the result of a failed restoration, unless it has begun to fill topics, which will be continued."""
     if not (building / NOTE).exists():
         shutil.rmtree(building, ignore_errors=True)
         if is_new:
@@ -226,7 +227,7 @@ def _clean_up(building: Path, *, is_new: bool) -> None:
 
 
 def _remove(building: Path) -> None:
-    """Remove the folder in which everything was made: from one moment to the next it is gone."""
+    """Remove the folder in which everything was built, atomically."""
     if building.exists():
         rest = building.with_name("restored")
         shutil.rmtree(rest, ignore_errors=True)
@@ -236,7 +237,7 @@ def _remove(building: Path) -> None:
 
 
 async def _begin_topics(topics: RestoredTopics, note: Path, manifest: Manifest, moment: Moment) -> None:
-    """Note what is restored into topics, none of which may be there unless that was begun by this directory before.
+    """Note which backup is restored into topics; they must not exist unless this directory has begun to fill them.
 
     Topics that are filled further must be those of the same backup, restored to the same moment. Raises LogError.
     """
@@ -252,7 +253,7 @@ def _noted(note: Path) -> bytes | None:
 
 
 def _moment_of(folder: Path, manifest: Manifest, position: Position) -> Moment:
-    """Return the moment of a decision: its time. Raises RestoreRefused where the backup does not have it."""
+    """Return the moment of a decision: its time. Raises RestoreRefused if the backup does not have it."""
     copy = manifest.of(position.topic, position.partition)
     for segment in () if copy is None else copy.segments:
         if segment.first <= position.offset < segment.end:
@@ -264,7 +265,7 @@ def _moment_of(folder: Path, manifest: Manifest, position: Position) -> Moment:
 
 
 class _Filling:
-    """Fills a new log's file with what was in the log at a moment, and counts it."""
+    """Fills a new log with the records that existed at a moment, and counts them."""
 
     def __init__(self, folder: Path, manifest: Manifest, moment: Moment, progress: Progress) -> None:
         self._folder = folder / RECORDS
@@ -276,7 +277,7 @@ class _Filling:
         self.ends: dict[str, int] = {}
 
     def fill_file(self, directory: Path) -> None:
-        """Make the file of an embedded log in a directory. Raises BackupDamaged, LogError."""
+        """Create the file of an embedded log in a directory. Raises BackupDamaged, LogError."""
         manifest = self._manifest
         topics = {
             name: TopicSettings(shape.partitions, shape.retention_s, shape.compact)
@@ -293,7 +294,7 @@ class _Filling:
                     file.add_group_offset(group, topic, partition, offset)
 
     async def fill_topics(self, topics: RestoredTopics) -> None:
-        """Make Kafka's topics; no worker starts on them before they are finished. Raises BackupDamaged, LogError."""
+        """Create Kafka's topics; no worker starts on them before they are finished. Raises BackupDamaged, LogError."""
         for name, shape in self._manifest.topics.items():
             await topics.create(name, shape.partitions, _retention_of(shape), compact=shape.compact)
         for copy in self._manifest.partitions:
@@ -306,13 +307,13 @@ class _Filling:
     def _least(self, copy: PartitionCopy) -> int:
         """Return the least offset of the next record of a partition.
 
-        Where all records are later, those of the time before are gone: their offsets are not given to others, because
-        erasures and decisions name them.
+        If all records are later than the moment, the earlier ones are gone. Their offsets are not used again, because
+        erasures and decisions refer to them.
         """
         return copy.end if self._moment.is_end or copy.topic in ALWAYS else copy.earliest
 
     def _selected(self, copy: PartitionCopy) -> Iterator[Record]:
-        """Yield the records of a partition that were there at the moment."""
+        """Yield the records of a partition that existed at the moment."""
         for segment in copy.segments:
             before = self.records
             for record in read_segment(self._folder, segment, copy.topic, copy.partition):
@@ -370,7 +371,7 @@ def _any_owner(_: Owner) -> bool:
 
 
 def _restore_erasures(folder: Path, manifest: Manifest, data_dir: Path) -> int:
-    """Add the erasures that the backup lists to those of the data directory; return how many are listed then.
+    """Add the erasures that the backup lists to those of the data directory; return the total number then listed.
 
     Those of the data directory come from elsewhere, and may be newer: a worker repeats them at its first start.
     """
@@ -393,7 +394,7 @@ def _receipt_id(line: bytes) -> object:
 
 
 def _put_in_place(building: Path, data_dir: Path) -> None:
-    """Put the shards and then the log in their places, durably; what is there already stays."""
+    """Move the shards and then the log into place, durably; parts already in place stay."""
     place = data_dir / "log"
     place.mkdir(FOLDER_MODE, exist_ok=True)
     for made, there in ((building / "shards", data_dir / "shards"), (building / "log" / LOG_FILE, place / LOG_FILE)):

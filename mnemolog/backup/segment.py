@@ -1,4 +1,4 @@
-"""Segments of a backup: a stretch of one partition's records as an Avro container file, which many programs read."""
+"""Segments of a backup: a range of one partition's records as an Avro container file, which many programs can read."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ SCHEMA: Final = fastavro.parse_schema(
     }
 )
 SYNC_MARKER: Final = hashlib.sha256(b"mnemolog segment").digest()[:16]
-"""The same in all files, so that the same records are the same bytes."""
+"""The same marker in all files, so that equal records give equal bytes."""
 NAME_DIGITS: Final = 16
 READ_BYTES: Final = 1 << 20
 
@@ -61,12 +61,12 @@ class Segment:
     end: int
     records: int
     size: int
-    """In bytes."""
+    """The size in bytes."""
     sha256: str
 
 
 class _Hashed:
-    """A file that is only written, and the SHA-256 of it."""
+    """A write-only file, and the SHA-256 of its content."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("xb")
@@ -79,14 +79,14 @@ class _Hashed:
         return self._file.write(data)
 
     def seekable(self) -> bool:
-        """Say that nothing stands before: Avro would look."""
+        """Return that nothing precedes the content, which Avro would otherwise check."""
         return False
 
     def flush(self) -> None:
         self._file.flush()
 
     def close(self) -> str:
-        """Make it durable; return the hash."""
+        """Make the file durable; return the hash."""
         self._file.flush()
         os.fsync(self._file.fileno())
         self._file.close()
@@ -94,10 +94,10 @@ class _Hashed:
 
 
 class SegmentWriter:
-    """Writes one segment; its file has its name only when it is whole and durable."""
+    """Writes one segment; its file gets its name only when it is complete and durable."""
 
     def __init__(self, folder: Path, place: str) -> None:
-        """Take the folder, and what the name begins with."""
+        """Take the folder, and the prefix of the name."""
         self._folder = folder
         self._place = place
         self._path = folder / f"{place}.unfinished"
@@ -109,7 +109,7 @@ class SegmentWriter:
 
     @property
     def size(self) -> int:
-        """How many bytes were written so far."""
+        """The number of bytes written so far."""
         return self._file.size
 
     def add(self, record: Record) -> None:
@@ -129,7 +129,7 @@ class SegmentWriter:
         )
 
     def finish(self, end: int) -> Segment | None:
-        """Make the file durable under its name, which says what is in it; None where there were no records."""
+        """Make the file durable under its name, which describes its content; return None if there were no records."""
         self._writer.flush()
         digest = self._file.close()
         if self._first is None:
@@ -160,7 +160,7 @@ def read_segment(folder: Path, segment: Segment, topic: str, partition: int) -> 
 
 
 def check_size(folder: Path, segment: Segment) -> None:
-    """Raise BackupDamaged where a segment's file is missing or is not as long as what was written; it is not read."""
+    """Raise BackupDamaged if a segment's file is missing or has the wrong size; its content is not read."""
     path = folder / segment.file
     try:
         size = path.stat().st_size
@@ -171,7 +171,7 @@ def check_size(folder: Path, segment: Segment) -> None:
 
 
 def check_segment(folder: Path, segment: Segment) -> None:
-    """Raise BackupDamaged where a segment's file is not the one that was written."""
+    """Raise BackupDamaged if a segment's file is not the one that was written."""
     check_size(folder, segment)
     path, found = folder / segment.file, hashlib.sha256()
     try:

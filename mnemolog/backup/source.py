@@ -1,4 +1,4 @@
-"""What of a log is to be copied, as of one moment: the same for both engines."""
+"""The part of a log to copy, as of one moment, for both engines."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 _CAUSES: Final = (INBOX, *INPUTS, REPLACEMENTS, KEYS)
 CAUSES_LAST: Final = (*(topic for topic in TOPICS if topic not in _CAUSES), *_CAUSES)
-"""The topics in the order in which their ends are read: whatever a record refers to is in a later one, or before it."""
+"""The topics in the order in which their ends are read: a record refers only to later topics, or to earlier records."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A partition's records that are to be in a backup."""
+    """The records of a partition that belong in a backup."""
 
     topic: str
     partition: int
@@ -41,7 +41,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A log that is read, and the moment up to which it is."""
+    """A log to read, and the moment up to which it is read."""
 
     log: Log
     engine: str
@@ -56,7 +56,7 @@ class Source:
 
 @asynccontextmanager
 async def opened_source(settings: Settings) -> AsyncIterator[Source]:
-    """Open the log of the settings beside the workers that use it. Raises LogError."""
+    """Open the configured log alongside the workers that use it. Raises LogError."""
     erasures = settings.data_dir.resolve() / FOLDER / LIST_FILE
     if not settings.is_embedded:
         async with opened_log(settings) as log:
@@ -75,7 +75,7 @@ async def _source(log: Log, settings: Settings, engine: str, erasures: Path) -> 
     topics, places = {}, []
     for topic in CAUSES_LAST:
         if state is not None and topic.name not in state.topics:
-            continue  # an older version's log
+            continue  # the log is from an older version
         partitions = await log.partitions(topic.name)
         retention = retention_of(topic, settings)
         topics[topic.name] = TopicShape(

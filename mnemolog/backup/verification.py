@@ -1,4 +1,4 @@
-"""A backup's verification: every byte of it is read, and every record has its place."""
+"""The verification of a backup: every byte of it is read, and every record must be in its place."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def verify_backup(folder: Path, progress: Callable[[int], None] = lambda _: None) -> Manifest:
-    """Read a whole backup, and return its manifest. Raises NoBackup; BackupDamaged names the file, and what to do.
+    """Read a whole backup, and return its manifest. Raises NoBackup, or BackupDamaged with the file and advice.
 
     `progress` is called with the bytes of each segment. No key is needed: encrypted records stay encrypted.
     """

@@ -1,13 +1,13 @@
 """The command line: `main` is the console script.
 
-`program` puts the commands together; each file in `commands` is one noun, and those in `integrity` keep the log whole.
-`invocation` gives every command its connection, its output and its exit code: `connect` finds the worker to talk to (a
-URL, the holder of the data directory's lock, or `local_engine`, which starts one), `output` prints tables or JSON,
-`options` are the shared ones. `lines` reads JSON Lines and sends them in batches; `migrations` reads other systems'
-memories, `chats` other programs' messages. `logs` sets up logging.
+`program` assembles the commands; each file in `commands` covers one noun, and those in `integrity` keep the log whole.
+`invocation` gives every command its connection, its output and its exit code: `connect` finds the worker (a URL, the
+holder of the data directory's lock, or `local_engine`, which starts one), `output` prints tables or JSON, and `options`
+are the shared ones. `lines` reads JSON Lines and sends them in batches; `migrations` reads other systems' memories,
+`chats` other programs' messages. `logs` sets up logging.
 
-Imports take most of a command's time. So these modules import no engine, no settings and no tables at their top: a
-command imports what only it needs.
+Imports take most of a command's time. Therefore these modules import no engine, settings or tables at their top; a
+command imports the modules that it alone needs.
 """
 
 import gc
@@ -17,18 +17,18 @@ from typing import Final
 __all__ = ["main"]
 
 UNUSED: Final = ("httpx._main", "h2", "pydantic.v1", "yaml")
-"""Modules that libraries load where they are there, and can do without.
+"""Modules that libraries load if they are installed, and can do without.
 
-A program of httpx's own, which loads rich and all its lexers; HTTP/2, which no client here speaks; the models of
-pydantic 1, for which FastAPI asks; and YAML, which Faust could write. Without the first a command starts in three
-quarters of the processor time (0.17 s, not 0.22), and without all of them a worker has 6 MiB less, by which the row
-"resident, 10,000 memories" of docs/performance.md keeps its aim. None is how Python spells "not to be had".
+They are a program of httpx's own, which loads rich and all its lexers; HTTP/2, which no client here speaks; the models
+of pydantic 1, which FastAPI looks for; and YAML, which Faust could write. Without the first, a command starts in three
+quarters of the processor time (0.17 s, not 0.22). Without all of them, a worker uses 6 MiB less, which keeps the row
+"resident, 10,000 memories" of docs/performance.md within its target. None in `sys.modules` makes an import fail.
 """
 
 
 def main() -> None:
     """Run the command that the arguments name, and exit: 0 done, 1 failed, 2 wrong usage."""
-    gc.disable()  # what is loaded stays: looking through it again and again is an eighth of the time
+    gc.disable()  # loaded modules stay, and repeated collections over them take an eighth of the time
     for name in UNUSED:
         sys.modules.setdefault(name, None)  # type: ignore[arg-type] # see above
     from mnemolog.cli.program import run  # noqa: PLC0415 - after what is above

@@ -1,4 +1,4 @@
-"""`mnemolog clock`: whether the workers believe their clocks, and an operator's word that these are right."""
+"""`mnemolog clock`: whether the workers trust their clocks, and an operator's confirmation that they are right."""
 
 from mnemolog.cli.invocation import CommandFailed, Commands
 from mnemolog.cli.options import TIMEOUT

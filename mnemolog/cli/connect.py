@@ -1,7 +1,7 @@
-"""The worker that a command talks to: a URL, else the holder of the data directory, else one of the command's own.
+"""The worker that a command uses: a URL, else the holder of the data directory, else one of the command's own.
 
-On Kafka one of its own would be a member of the group, who takes partitions from the others and whom they do not reach:
-there a worker of the group is asked if there is one.
+On Kafka, a worker of the command's own would join the group, take partitions from the other workers, and be unreachable
+for them. Therefore a worker of the group is used if there is one.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ async def reached(
 ) -> AsyncIterator[AsyncClient]:
     """Give a client of the right worker. Without a URL there must be settings. Raises NotReached.
 
-    `ca_file` has the authorities by which a certificate is checked.
-    A worker is sent the key; an engine of the command's own needs none.
-    What `only_reads` creates no data: an empty world would answer it, and hide that it looked in the wrong place.
+    `ca_file` has the authorities that verify a certificate. The key is sent to a worker; an engine of the command's own
+    needs none. A command that `only_reads` creates no data: an empty data directory would answer it, and hide that the
+    command looked in the wrong place.
     """
     if url is not None:
         async with AsyncClient(url, api_key, ca_file=ca_file) as client:
@@ -75,7 +75,7 @@ async def reached(
             engine = await started(settings)
         except LogLocked as error:
             if time.monotonic() < deadline:
-                continue  # another command was quicker: it ends, or says where it listens
+                continue  # another command was quicker: it ends, or announces its address
             raise NotReached(str(error)) from error
         except (LogError, EngineStopped, OSError) as error:
             raise _not_reached(error, "the engine cannot start") from error
@@ -91,7 +91,7 @@ async def reached(
 
 
 async def announced(data_dir: Path, ca_file: Path | None) -> str | None:
-    """Return the URL of the worker that holds the data directory; None when there is none, or it is not ready."""
+    """Return the URL of the worker that holds the data directory; None if there is none, or it is not ready."""
     note = read_note(data_dir / "log")
     url = None if note is None else await live_url(note, ca_file)
     return url if url is not None and await is_ready(url, ca_file) else None
@@ -111,7 +111,7 @@ async def _found(settings: Settings, deadline: float, output: Output) -> str | N
 
 
 async def _running(settings: Settings, deadline: float, output: Output) -> str | None:
-    """Return the URL of the ready worker that holds the data directory, or None when it is free."""
+    """Return the URL of the ready worker that holds the data directory; None if the directory is free."""
     announced, data_dir = False, settings.data_dir
     while (note := read_note(data_dir / "log")) is not None:
         url = await live_url(note, settings.ca_file)
@@ -131,9 +131,9 @@ async def _running(settings: Settings, deadline: float, output: Output) -> str |
 
 
 async def _member(settings: Settings, deadline: float, output: Output) -> str | None:
-    """Return the URL of a ready worker of the group, None when the group is empty. Raises NotReached.
+    """Return the URL of a ready worker of the group; None if the group is empty. Raises NotReached.
 
-    The group counts those whom it has not yet noticed to be dead.
+    The group still includes dead workers that it has not yet noticed.
     """
     from mnemolog.log.connection import opened_log  # noqa: PLC0415 - only this branch needs it
     from streams.transports.kafka.log import KafkaLog  # noqa: PLC0415
@@ -143,7 +143,7 @@ async def _member(settings: Settings, deadline: float, output: Output) -> str | 
         async with opened_log(settings) as log:
             assert isinstance(log, KafkaLog)  # noqa: S101 - it is not embedded
             while members := await log.members():
-                if settings.has_proof:  # the group's URLs are of ports where workers alone are answered
+                if settings.has_proof:  # the group's URLs are those of ports that answer only workers
                     raise NotReached("the group has workers, whose own URLs only they know: give the --url of one")
                 for url in sorted({member.url for member in members if member.url is not None}):
                     if await is_ready(url, settings.ca_file):

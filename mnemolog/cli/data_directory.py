@@ -1,4 +1,4 @@
-"""The data directory that a command was given: whether it can be one, what is in it, and who serves it."""
+"""The data directory of a command: whether it is usable, its contents, and the process that serves it."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from mnemolog.settings import Settings
 
 COMMAND_SECONDS: Final = 10.0
-"""The longest wait of `up` for a command of the same folder to end."""
+"""The longest time that `up` waits for a command in the same folder to end."""
 LOOK_SECONDS: Final = 0.2
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse what is a file, and what cannot be created; creates nothing. Raises SettingsError."""
+    """Refuse a file, or a folder that cannot be created; create nothing. Raises SettingsError."""
     folder = folder.resolve()
     try:
         there = next(place for place in (folder, *folder.parents) if place.exists())
@@ -39,14 +39,14 @@ def check_folder(folder: Path) -> None:
 
 
 def is_empty_world(settings: Settings) -> bool:
-    """Return whether nothing was ever published here. A log in Kafka lies elsewhere, so one never knows."""
+    """Return whether nothing was ever published here; always false with Kafka, whose log is elsewhere."""
     return settings.is_embedded and not (settings.data_dir / "log" / LOG_FILE).exists()
 
 
 async def wait_until_free(settings: Settings, say: Callable[[str], None]) -> None:
-    """Wait a few seconds for a command that holds the directory, and refuse one that a worker serves; creates nothing.
+    """Wait a few seconds for a command that holds the directory, and refuse one that a worker serves; create nothing.
 
-    One that is held for longer is left to who opens the log, and says so. Raises LogLocked.
+    If the directory stays locked for longer, opening the log reports it. Raises LogLocked.
     """
     folder = settings.data_dir.resolve()
     deadline, announced = time.monotonic() + COMMAND_SECONDS, False

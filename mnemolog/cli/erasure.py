@@ -1,4 +1,4 @@
-"""`mnemolog erase`, `erasures` and `encrypt`: erase a person, prove it, and encrypt an existing log."""
+"""`mnemolog erase`, `erasures` and `encrypt`: erase a person, prove the erasure, and encrypt an existing log."""
 
 import sys
 from typing import Annotated

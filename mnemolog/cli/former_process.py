@@ -1,4 +1,4 @@
-"""The process that had a data directory before: its group is told that it is dead while this one still starts."""
+"""The former process of a data directory: the group removes it while the new process still starts."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from mnemolog.settings import Settings
 
 FORGET_SECONDS: Final = 3.0
-"""How long that may take; the worker does it again when it has started."""
+"""The time limit for this; a worker repeats it after its start."""
 
 
 async def forget_former_process(settings: Settings) -> bool:
-    """Have the group forget the process that had this directory before; return whether it was still in the group.
+    """Remove this directory's former process from the group; return whether it was still a member.
 
-    The others take over its partitions at once, while this one still loads its program, which takes seconds. Nothing is
-    done on the embedded engine, and where another process lives in the directory. What is wrong the start says.
+    The other workers take over its partitions at once, while this process still loads its program, which takes seconds.
+    Nothing is done on the embedded engine, or while another process uses the directory. The start reports any errors.
     """
     if settings.is_embedded or not member_file(settings).exists():
         return False
     try:
-        lock = lock_directory(settings)  # who holds it knows that the former process is dead
+        lock = lock_directory(settings)  # a locked directory proves that the former process is dead
         try:
             return await _forget(settings)
         finally:

@@ -1,4 +1,4 @@
-"""The invocation of a command: the options that all share, one event loop, and an exit code for each kind of error."""
+"""The invocation of a command: the common options, one event loop, and an exit code for each kind of error."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class CommandFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What the command line was given besides the command: variables, and the options that all commands have."""
+    """The context of a command: the environment variables, and the options that all commands have."""
 
     environment: dict[str, str] = field(repr=False)
     data: Path | None
@@ -78,11 +78,11 @@ class Surroundings:
     output: Output
     api_key: str | None = field(default=None, repr=False)
     ca_file: Path | None = None
-    """The authorities by which a server's certificate is checked."""
+    """The authorities that verify a server's certificate."""
 
     @classmethod
     def given(cls, given: dict[str, Any]) -> Surroundings:
-        """Take the common options out of the arguments of a command. Raises SettingsError."""
+        """Remove the common options from the arguments of a command, and return them. Raises SettingsError."""
         environment = dict(os.environ)
         if (file := given.pop("env_file", None)) is not None:
             from mnemolog.settings import read_env_file  # noqa: PLC0415 - a tenth of a second, and few commands need it
@@ -108,10 +108,10 @@ class Surroundings:
         return settings
 
     async def server(self) -> str | None:
-        """Return the URL of the server that was named, else of the ready worker that holds the data directory.
+        """Return the URL of the named server, else of the ready worker that holds the data directory.
 
-        None where there is none, and where the environment has settings that do not help to find it: these are to be
-        checked first. Raises SettingsError.
+        Return None if there is none, or if the environment has settings that do not help to find it, because these must
+        be checked first. Raises SettingsError.
         """
         if self.url is not None or set(named_settings(self.environment)) - {DATA_DIR_VARIABLE, CA_FILE_VARIABLE}:
             return self.url
@@ -126,14 +126,14 @@ def _ca_file(environment: dict[str, str]) -> Path | None:
         return None
     try:
         ssl.create_default_context(cafile=text)
-    except OSError as error:  # ssl.SSLError is one
+    except OSError as error:  # includes ssl.SSLError
         reason = "it has no certificates" if isinstance(error, ssl.SSLError) else error.strerror
         raise SettingsError(f"{CA_FILE_VARIABLE}={text}: {reason}") from None
     return Path(text)
 
 
 def _api_key(file: Path | None, environment: dict[str, str]) -> str | None:
-    """Return the key to send: of the file, else of the environment. Raises SettingsError, without the key."""
+    """Return the key to send, from the file, else from the environment. Raises SettingsError, without the key."""
     try:
         text = environment.get(KEY_VARIABLE, "") if file is None else file.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -156,11 +156,12 @@ def _check_url(source: str, url: str) -> None:
 
 
 class Commands:
-    """The commands of a module: each is a function below `@commands.add`, and its docstring is the help."""
+    """The commands of a module: each is a function decorated with `@commands.add`, and its docstring is its help."""
 
     def __init__(self) -> None:
         self._rows: list[tuple[str, Callable[..., Run], Callable[..., Run], dict[str, Any], int]] = []
-        """Of each the name, the function, what starts it, the common options, and how many parameters are none."""
+        """For each command: its name, its function, its starter, the common options, and how many parameters to
+        skip."""
 
     def add(
         self,
@@ -170,12 +171,12 @@ class Commands:
         again: bool = False,
         instead: tuple[str, Callable[..., Run]] | None = None,
     ) -> Callable[[ToWorker[P]], ToWorker[P]]:
-        """Add a command that talks to a worker: it is given a client and the output, and the arguments after them.
+        """Add a command that uses a worker: its first arguments are a client and the output.
 
-        One that `only_reads` does not begin a data directory. One that does the same when it is run `again`, and
-        prints nothing before its end, is run again when its engine found damaged shards, which are folded anew then.
-        With the option that `instead` names no worker is looked for and none is started: what it has beside it is run
-        here.
+        A command that `only_reads` does not create a data directory. A command that can run `again`, because a repeat
+        has no further effect and it prints nothing before its end, is repeated if its engine found damaged shards,
+        which are then folded anew. With the option that `instead` names, no worker is found or started: the function
+        given with the option runs locally.
         """
 
         def added(run: ToWorker[P]) -> ToWorker[P]:
@@ -186,7 +187,7 @@ class Commands:
                 url = await around.server()
                 settings = None if url else around.settings()
                 shards = 0 if settings is None else settings.partitions + 1
-                for found in range(shards + 1):  # what is damaged may be found one by one
+                for found in range(shards + 1):  # damaged shards may be found one by one
                     try:
                         async with reached(
                             url,
@@ -210,7 +211,7 @@ class Commands:
         return added
 
     def add_local(self, name: str, *, without: Collection[str] = ()) -> Callable[[Local[P]], Local[P]]:
-        """Add a command that does its work here, without a worker, and `without` some of the common options."""
+        """Add a command that works locally, without a worker, and `without` some of the common options."""
         options = {one: kind for one, kind in COMMON.items() if one not in without}
 
         def added(run: Local[P]) -> Local[P]:
@@ -220,7 +221,7 @@ class Commands:
         return added
 
     def install(self, app: typer.Typer) -> None:
-        """Add the commands to a program, or to a group of it."""
+        """Add the commands to a program, or to a group in it."""
         for name, run, start, options, skipped in self._rows:
             _install(app, name, run, start, options=options, skipped=skipped)
 
@@ -252,7 +253,7 @@ def _install(
 
 
 def exit_code(start: Callable[[], Run]) -> int:
-    """Run a command to its end; say on stderr what went wrong, and return the exit code."""
+    """Run a command to its end; report an error on stderr, and return the exit code."""
     try:
         asyncio.run(start())
     except SettingsError as error:
@@ -260,7 +261,7 @@ def exit_code(start: Callable[[], Run]) -> int:
     except (CommandFailed, NotReached, MnemologError) as error:
         return _said(error, FAILED)
     except BrokenPipeError:
-        sys.stderr.close()  # whoever read the output has seen enough
+        sys.stderr.close()  # the reader of the output has closed it
         return FAILED
     except OSError as error:
         code = _said(CommandFailed(error.strerror or str(error) or type(error).__name__), FAILED)
@@ -272,7 +273,7 @@ def exit_code(start: Callable[[], Run]) -> int:
 
 
 def _give_up_stdout() -> None:
-    """Keep Python from writing at its end what could not be written before."""
+    """Prevent Python from writing at exit the output that could not be written before."""
     if sys.stdout is not None:
         with suppress(OSError):
             sys.stdout.close()

@@ -1,4 +1,4 @@
-"""`mnemolog keys`: API keys, made, listed, revoked and renewed in their file; no server is needed for it."""
+"""`mnemolog keys`: creates, lists, revokes and renews API keys in their file, without a server."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
 def span(text: str) -> timedelta:
-    """Return a length of time, such as 90d, 12h, 30m or 0s. Raises typer.BadParameter."""
+    """Return a duration, such as 90d, 12h, 30m or 0s. Raises typer.BadParameter."""
     found = _SPAN.fullmatch(text)
     if found is None:
         raise typer.BadParameter(f"{text!r} is no length of time: give one such as 90d, 12h, 30m or 0s")
@@ -30,7 +30,7 @@ def span(text: str) -> timedelta:
 
 
 def roles(text: str) -> list[Role]:
-    """Return roles that are named with commas between them. Raises typer.BadParameter."""
+    """Return the roles in a comma-separated list. Raises typer.BadParameter."""
     try:
         return [Role(name.strip()) for name in text.split(",")]
     except ValueError:
@@ -157,7 +157,7 @@ async def rotate(around: Surroundings, key_id: SOME_KEY_ID = None, *, grace: GRA
 def _change(
     around: Surroundings, key_id: str, change: Callable[[Key], Key] | None, made: Sequence[tuple[Key, str]] = ()
 ) -> Key | None:
-    """Change a key, or without `change` remove it; add those that were `made` by it. Raises CommandFailed."""
+    """Change a key, or remove it without a `change`; add the keys that were `made`. Raises CommandFailed."""
     try:
         path = _path(around)
         with edited_keys(path) as keys:
@@ -175,7 +175,7 @@ def _change(
 
 
 def _path(around: Surroundings) -> Path:
-    """Return where the keys are: as set, else in the data directory. Raises SettingsError."""
+    """Return the path of the file of keys: the configured one, else in the data directory. Raises SettingsError."""
     settings = around.settings()
     return settings.api_keys_file or settings.data_dir.resolve() / "keys" / "api-keys.json"
 

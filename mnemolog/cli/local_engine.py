@@ -35,7 +35,7 @@ class ShardsDamaged(EngineStopped):
 
 async def started(settings: Settings) -> AbstractAsyncContextManager[AsyncClient]:
     """Start a worker; the context gives its client and stops it. Raises LogError, EngineStopped, OSError."""
-    start_logging("warning", settings.log_format)  # a command's own engine has no news, only warnings
+    start_logging("warning", settings.log_format)  # a command's own engine shows only warnings
     worker = Worker(settings)
     try:
         await worker.start()
@@ -57,15 +57,15 @@ async def _open(worker: Worker, settings: Settings) -> AsyncIterator[AsyncClient
 
     def stop(_: asyncio.Future[None]) -> None:
         nonlocal was_stopped
-        if is_open:  # else the worker is being stopped, and that must come to its end
+        if is_open:  # otherwise the worker is stopping, which must complete
             was_stopped = mine.cancel()
 
     failure.add_done_callback(stop)
     try:
-        transport = httpx.ASGITransport(make_http(worker, trusts_callers=True))  # who has the data needs no key
+        transport = httpx.ASGITransport(make_http(worker, trusts_callers=True))  # local access to the data needs no key
         async with AsyncClient("http://127.0.0.1", transport=transport) as client:
             yield client
-    except (Exception, asyncio.CancelledError):  # an answer may have reported the failure in its own words before
+    except (Exception, asyncio.CancelledError):  # an answer may already have reported the failure in other words
         is_open = False
         if not failure.done() or (error := failure.exception()) is None:
             raise
@@ -81,7 +81,7 @@ async def _open(worker: Worker, settings: Settings) -> AsyncIterator[AsyncClient
 
 
 async def _damaged(settings: Settings) -> ShardsDamaged:
-    """Look at all shards, closed by now, so that all that are damaged are folded anew at once."""
+    """Look for damage in all shards, which are closed by now, so that all damaged ones are folded anew at once."""
     folder = settings.data_dir.resolve() / "shards"
     found = [path for generation in sorted(folder.glob("*/")) for path in await run_in_thread(find_damaged, generation)]
     names = ", ".join(str(path.relative_to(folder)) for path in found) or "no more, by now"

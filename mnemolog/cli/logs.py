@@ -25,7 +25,7 @@ QUIET: Final = (
 
 
 class Lines(logging.Formatter):
-    """Lines of text. A traceback shows where, and not the messages that may quote a user's words."""
+    """Formats records as text. A traceback shows places, without the messages, which may quote a user's words."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
@@ -36,7 +36,7 @@ class Lines(logging.Formatter):
 
 
 class JsonLines(Lines):
-    """One JSON object a line: time, level, logger, message, and the traceback if there is one."""
+    """Formats records as one JSON object a line: time, level, logger, message, and the traceback if there is one."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line."""
@@ -58,9 +58,7 @@ def start_logging(level: str, form: str) -> None:
     handler.addFilter(OncePerMinute())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     logging.getLogger("mode.timers").setLevel(logging.ERROR)  # it warns of every timer that a busy machine delays
-    logging.getLogger("opentelemetry.trace").setLevel(
-        logging.ERROR
-    )  # it quotes whatever a stranger sends as tracestate
+    logging.getLogger("opentelemetry.trace").setLevel(logging.ERROR)  # it quotes the tracestate of any request
     for name in QUIET:
         logging.getLogger(name).setLevel(max(logging.WARNING, logging.getLevelName(level.upper())))
 
@@ -79,7 +77,7 @@ class OncePerMinute:
         self._limits: dict[str, LogLimit] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether a record is logged; one that is says how many were dropped since the last."""
+        """Return whether to log a record; a record that is logged mentions how many were dropped since the last."""
         if record.name.partition(".")[0] not in TALKATIVE:
             return True
         about = _about(record)

@@ -26,7 +26,7 @@ ONE_ATTRIBUTE = Annotated[str | None, typer.Option("--attribute", help="Only wha
 
 
 def instant(text: str) -> datetime:
-    """Return a time as typer reads it. Raises typer.BadParameter."""
+    """Return a time, parsed for typer. Raises typer.BadParameter."""
     try:
         return read_instant(text)
     except ValueError as error:
@@ -34,7 +34,7 @@ def instant(text: str) -> datetime:
 
 
 def filters(text: str) -> dict[str, Any]:
-    """Return a filter as typer reads it. Raises typer.BadParameter."""
+    """Return a filter, parsed for typer. Raises typer.BadParameter."""
     try:
         found = json.loads(text)
     except ValueError as error:

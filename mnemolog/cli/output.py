@@ -17,12 +17,13 @@ _OBEYED: Final = {
     for code in (*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A))
     if chr(code) not in "\n\t"
 }
-"""What a terminal obeys and does not show, and how it is shown: whoever's words they are, they are only words."""
+"""The control characters that a terminal obeys instead of showing, and their escapes: untrusted words must only be
+shown."""
 DEGRADED: Final = {
     "semantic": "not all is found by its meaning here, but by its words: `mnemolog doctor` says why",
     "turns": "what some turns mean is not known yet: they were found by their words alone",
 }
-"""What a search had to do without."""
+"""The parts that a search had to do without, and the message about each."""
 PIPED_COLUMNS: Final = 200
 """The width of a table that is not shown on a terminal."""
 
@@ -31,7 +32,7 @@ class Output:
     """Writes a command's answer and its messages."""
 
     def __init__(self, *, as_json: bool) -> None:
-        """Take whether the answer is wanted as JSON."""
+        """Take whether the answer is to be JSON."""
         self.as_json = as_json
 
     def json(self, answer: Any) -> None:  # noqa: ANN401 - any JSON
@@ -40,7 +41,7 @@ class Output:
         sys.stdout.flush()
 
     def text(self, text: str, *, of: dict[str, Any] | None = None) -> None:
-        """Write text of the answer as it is; where JSON is wanted, the answer itself that the text is `of`."""
+        """Write text of the answer; with JSON, write instead the answer that the text is `of`."""
         if of is not None and self.as_json:
             self.json(of)
             return
@@ -48,7 +49,7 @@ class Output:
         sys.stdout.flush()
 
     def fields(self, answer: dict[str, Any]) -> None:
-        """Write an answer of a few values: as JSON, or one a line."""
+        """Write an answer of a few values: as JSON, or with one value a line."""
         if self.as_json:
             self.json(answer)
             return
@@ -64,7 +65,7 @@ class Output:
         *,
         of: dict[str, Any] | None = None,
     ) -> None:
-        """Write rows as a table, and without any say so on stderr; where JSON is wanted, write the answer as `text`."""
+        """Write rows as a table, or a note on stderr if there are none; with JSON, write the answer like `text`."""
         if of is not None and self.as_json:
             self.json(of)
             return
@@ -86,12 +87,12 @@ class Output:
         print(harmless(message), file=sys.stderr, flush=True)  # noqa: T201 - the command line talks to a person
 
     def say_page(self, found: dict[str, Any]) -> None:
-        """Say which page of a list was shown, where there are others."""
+        """Tell which page of a list was shown, if there are others."""
         if found["total"] > len(found["items"]):
             self.say(f"page {found['page']}: {len(found['items'])} of {found['total']}; --page shows others")
 
     def progress(self, unit: str = "") -> Progress:
-        """Return a progress bar on stderr, silent where no terminal is."""
+        """Return a progress bar on stderr, which is silent without a terminal."""
         from rich.console import Console  # noqa: PLC0415 - as above
         from rich.progress import (  # noqa: PLC0415 - as above
             BarColumn,
@@ -114,12 +115,12 @@ class Output:
 
 
 def harmless(text: str) -> str:
-    """Return a text with what a terminal would obey written out."""
+    """Return a text in which control characters are escaped."""
     return text.translate(_OBEYED)
 
 
 def shown(value: object) -> str:
-    """Return a value as a person reads it."""
+    """Return a value in a readable form."""
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""`mnemolog policy`: what a tenant, or one of its agents, wants remembered."""
+"""`mnemolog policy`: what a tenant, or one of its agents, wants the system to remember."""
 
 from typing import Annotated
 
@@ -14,7 +14,7 @@ FILE = Annotated[
 ]
 
 SHOWN_ONLY = ("policy_id", "version", "agent_id", "set_at", "by")
-"""What `policy show` says of a policy besides its fields: what it prints can be set again."""
+"""The fields in the output of `policy show` that are not part of the policy, so that its output can be set again."""
 commands = Commands()
 
 

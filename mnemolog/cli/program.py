@@ -92,8 +92,8 @@ def run() -> None:
     """Run the command that the arguments name, and exit: 0 done, 1 failed, 2 wrong usage."""
     create_privately()
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # a terminal without UTF-8 shows what it cannot as \\u6211
+        if isinstance(stream, TextIOWrapper):  # a terminal without UTF-8 shows other characters as \\u6211
             stream.reconfigure(errors="backslashreplace")
-    # A command that keeps no log says by itself what is wrong: Python would print what Kafka's client says as well
+    # A command without logging reports errors itself; Python would also print the messages of Kafka's client.
     logging.getLogger("aiokafka").addHandler(logging.NullHandler())
     program()

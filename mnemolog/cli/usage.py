@@ -1,4 +1,4 @@
-"""`mnemolog usage`: what the model was asked, and what it cost."""
+"""`mnemolog usage`: the model's requests and their cost."""
 
 from datetime import datetime
 from typing import Annotated
@@ -15,7 +15,7 @@ BY = Annotated[UsageGrouping, typer.Option("--by", help="Days are UTC.")]
 SINCE = Annotated[datetime | None, typer.Option("--since", parser=instant, metavar="TIME", help="From this time on.")]
 UNTIL = Annotated[datetime | None, typer.Option("--until", parser=instant, metavar="TIME", help="Before this time.")]
 OF_GROUP = {"user": "user_id", "agent": "agent_id", "day": "day", "model": "model"}
-"""The field of a row that says whose it is."""
+"""The field that names the group of a row."""
 commands = Commands()
 
 

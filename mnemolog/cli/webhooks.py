@@ -1,4 +1,4 @@
-"""`mnemolog webhooks`: where changes are posted to."""
+"""`mnemolog webhooks`: the addresses to which changes are posted."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""The operators' routes as calls. They are sent once: only the caller knows whether a repeat is safe."""
+"""The operators' routes as calls. Each call is sent once, since only the caller knows whether a repeat is safe."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 REBUILD_SECONDS: Final = 86_400.0
-"""No time-out: a rebuild answers when it is done, however long that takes."""
+"""A timeout that never takes effect in practice: a rebuild answers only when it is done."""
 
 
 def digest() -> Call[Json]:

@@ -1,4 +1,4 @@
-"""One request of the client as a value: what to send, how to read the answer, and whether it may be sent again."""
+"""A request of the client as a value: its content, the reader of its answer, and whether it may be repeated."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ Instant: TypeAlias = "datetime | str"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call(Generic[T]):
-    """One request, and the way to read its answer. `method` is empty when there is nothing to ask: `read` gets {}."""
+    """One request and the reader of its answer. With an empty `method`, nothing is sent, and `read` gets {}."""
 
     method: str
     path: str = ""
     query: Mapping[str, str] = field(default_factory=dict)
     body: object = None
     key: str | None = None
-    """The Idempotency-Key: the same key is the same request."""
+    """The Idempotency-Key: the same key makes it the same request."""
     wait_seconds: float = 0.0
-    """How long the server may take by agreement, over and above the client's timeout."""
+    """How long the server may take by agreement, in addition to the client's timeout."""
     is_repeatable: bool = False
-    """Sending it again does nothing twice."""
+    """Whether a repeat has no further effect."""
     is_text: bool = False
-    """The answer is not JSON: `read` gets it as {"text": …}."""
+    """Whether the answer is not JSON: `read` then gets it as {"text": …}."""
     read: Callable[[Json], T]
 
 
 def whole(body: Json) -> Json:
-    """Return the answer as it is."""
+    """Return the answer unchanged."""
     return body
 
 
 def given(**fields: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON value
-    """Return the fields that are not None, times as text."""
+    """Return the fields that are not None, with times as text."""
     return {
         name: value.isoformat() if isinstance(value, datetime) else value
         for name, value in fields.items()
@@ -55,14 +55,14 @@ def given(**fields: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON value
 
 
 def query_of(**fields: Any) -> dict[str, str]:  # noqa: ANN401 - any scalar
-    """Return the fields that are not None as a query string has them."""
+    """Return the fields that are not None in the form of a query string."""
     return {n: str(v).lower() if isinstance(v, bool) else str(v) for n, v in given(**fields).items()}
 
 
 def path_of(*parts: str) -> str:
-    """Return a path whose parts may hold any text that stays one part of it. Raises Refused for another.
+    """Return a path whose parts may hold any text that a URL keeps as one part. Raises Refused otherwise.
 
-    `.` and an empty id vanish from a URL, which then is that of something larger.
+    `.` and an empty id would vanish from the URL, which would then name something larger.
     """
     for part in parts:
         if not isinstance(part, str):
@@ -75,12 +75,12 @@ def path_of(*parts: str) -> str:
 
 
 def spelt(filters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return filters with times as text; None is a value to compare with, and must not be left out."""
+    """Return filters with times as text. None is kept, because it is a value to compare with."""
     return {name: _spelt(value) for name, value in filters.items()}
 
 
 def filter_of(filters: Mapping[str, Any] | None) -> str | None:
-    """Return filters as a query string has them."""
+    """Return filters in the form of a query string."""
     return None if filters is None else json.dumps(spelt(filters), separators=(",", ":"), ensure_ascii=False)
 
 
@@ -93,12 +93,12 @@ def _spelt(value: Any) -> Any:  # noqa: ANN401 - any JSON value
 
 
 def get(path: str, **query: Any) -> Call[Json]:  # noqa: ANN401 - any scalar
-    """Return a question, which may be asked again."""
+    """Return a GET request, which may be repeated."""
     return Call(method="GET", path=path, query=query_of(**query), is_repeatable=True, read=whole)
 
 
 def question(path: str, body: object, **query: Any) -> Call[Json]:  # noqa: ANN401 - any scalar
-    """Return a question that has a body; it may be asked again."""
+    """Return a read-only request with a body; it may be repeated."""
     return Call(method="POST", path=path, query=query_of(**query), body=body, is_repeatable=True, read=whole)
 
 
@@ -111,7 +111,7 @@ def command(
     wait_seconds: float = 0.0,
     **query: Any,  # noqa: ANN401 - any scalar
 ) -> Call[Json]:
-    """Return a command. Its key makes it one command however often it is sent."""
+    """Return a command. Its key makes it one command, however often it is sent."""
     return Call(
         method=method,
         path=path,

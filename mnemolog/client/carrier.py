@@ -1,4 +1,4 @@
-"""Methods of both clients, made of the functions that build calls; each module of calls ends with the list of them."""
+"""The methods of both clients, built from the functions that build calls; each module of calls ends with their list."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class AsyncCarrier(ABC):
-    """What sends calls and awaits their answers."""
+    """A client that sends calls and awaits their answers."""
 
     @abstractmethod
     async def carry(self, call: Call[T]) -> T:
@@ -25,7 +25,7 @@ class AsyncCarrier(ABC):
 
 
 class Carrier(ABC):
-    """What sends calls and waits for their answers."""
+    """A client that sends calls and waits for their answers."""
 
     @abstractmethod
     def carry(self, call: Call[T]) -> T:
@@ -35,7 +35,7 @@ class Carrier(ABC):
 class method(Generic[P, T]):  # noqa: N801 - it is used as `property` is
     """A function that builds a call, as a method of both clients: AsyncClient's is awaited, Client's is not.
 
-    It has the parameters and the docstring of the function, and returns what the call reads from its answer.
+    It has the parameters and the docstring of the function, and returns the value that the call reads from its answer.
     """
 
     def __init__(self, build: Callable[P, Call[T]]) -> None:
@@ -67,6 +67,6 @@ class method(Generic[P, T]):  # noqa: N801 - it is used as `property` is
     def __get__(self, client: None, kind: type[Carrier]) -> Callable[Concatenate[Carrier, P], T]: ...
 
     def __get__(self, client: AsyncCarrier | Carrier | None, kind: type[AsyncCarrier | Carrier]) -> Any:
-        """Return the bound method of a client, or the function of a class of clients."""
+        """Return the bound method of a client, or the plain function if accessed on its class."""
         function = self._awaited if issubclass(kind, AsyncCarrier) else self._direct
         return function if client is None else MethodType(function, client)

@@ -1,4 +1,4 @@
-"""Both clients: they carry the calls over httpx, and have the methods that stand beside the calls."""
+"""Both clients: they send the calls over httpx, and have the methods defined next to the calls."""
 
 from __future__ import annotations
 
@@ -40,16 +40,17 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 AT_ONCE: Final = 100
-"""Requests of an AsyncClient that are under way; more wait here, in their order.
+"""The most requests of an AsyncClient in progress; further ones wait here, in order.
 
-As many as httpx has connections. Those that wait in its pool time out there, and cost it time for each that is served.
+The number equals httpx's connections. Requests that wait in httpx's own pool time out there, and slow it down for each
+request that it serves.
 """
 
 
 class _Methods(
     MemoryMethods, ContextMethods, WakeMethods, ExchangeMethods, PolicyMethods, WebhookMethods, AdminMethods
 ):
-    """The methods of both clients; `export`, whose answer is read as it comes, each client has itself."""
+    """The methods of both clients; each client has its own `export`, which reads the answer as it arrives."""
 
 
 class AsyncClient(_Methods, AsyncCarrier):

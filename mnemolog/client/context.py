@@ -1,4 +1,4 @@
-"""The routes before an agent speaks, as values: the context of its next answer, a greeting, how the two get on."""
+"""The routes that an agent uses before it speaks, as calls: context, greeting, and the relationship with the user."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def context(
         filters=None if filters is None else spelt(filters),
         **limits,
     )
-    # Recalls are counted once for each user and minute, however often they are reported.
+    # Recalls are counted once for each user and minute, so that a repeat is safe.
     return question("/v1/context", body)
 
 

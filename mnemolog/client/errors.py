@@ -13,7 +13,7 @@ class MnemologError(Exception):
     """mnemolog did not do what it was asked; the message is the problem's detail and says what to do."""
 
     def __init__(self, detail: str, status: int | None = None, errors: Sequence[Mapping[str, Any]] = ()) -> None:
-        """`status` is the HTTP status, if there was an answer; `errors` are `{path, message}` of the faults."""
+        """`status` is the HTTP status, if there was an answer; `errors` are the faults as `{path, message}`."""
         super().__init__(detail)
         self.detail = detail
         self.status = status
@@ -42,7 +42,7 @@ class Unavailable(MnemologError):
         errors: Sequence[Mapping[str, Any]] = (),
         retry_after_seconds: float | None = None,
     ) -> None:
-        """`retry_after_seconds` is what the server asked to wait, if it did."""
+        """`retry_after_seconds` is the delay that the server requested, if any."""
         super().__init__(detail, status, errors)
         self.retry_after_seconds = retry_after_seconds
 
@@ -60,7 +60,7 @@ _BUSY = (
 
 
 def error_of(status: int, body: object, retry_after: str | None) -> MnemologError:
-    """Return the error that an answer stands for; `body` is its JSON, if it has any."""
+    """Return the error for an answer; `body` is its JSON, if it has any."""
     problem = body if isinstance(body, dict) else {}
     detail = str(problem.get("detail") or problem.get("title") or f"the server answered {status} without a reason")
     errors = [e for e in problem.get("errors") or [] if isinstance(e, dict)]

@@ -1,4 +1,4 @@
-"""Export and import calls: lines that are read as they arrive, and memories kept elsewhere."""
+"""The calls for export, import and erasure; the lines of an export are read as they arrive."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 LAST: Final = "Exported"
 """The type of an export's last line."""
 ERASING_SECONDS: Final = 60.0
-"""How long an erasure may take over and above the time-out."""
+"""How long an erasure may take in addition to the timeout."""
 
 
 def export_call(
@@ -93,33 +93,33 @@ def erasures() -> Call[Json]:
 
 
 class Lines:
-    """Puts an export together from the lines that arrive, and notices when it ends before its end."""
+    """Assembles an export from the lines that arrive, and detects a premature end."""
 
     def __init__(self, response: httpx.Response) -> None:
-        """Take the answer before its body is read."""
+        """Take the response before its body is read."""
         self._response = response
         self._is_whole = False
         self._rest = b""
 
     @property
     def is_refused(self) -> bool:
-        """Whether the answer is no export: then its body is a problem, to be read and given to `refuse`."""
+        """Whether the answer is not an export: its body is then a problem, to be read and passed to `refuse`."""
         return self._response.status_code != HTTPStatus.OK
 
     def refuse(self, call: Call[Json]) -> None:
-        """Raise the MnemologError that the answer stands for."""
+        """Raise the MnemologError for the answer."""
         read_answer(call, self._response)
 
     def read(self, part: bytes) -> list[Json]:
-        """Return the lines that are complete by now."""
-        *whole_lines, self._rest = (self._rest + part).split(b"\n")  # text may hold other line ends: those are no ends
+        """Return the lines that are now complete."""
+        *whole_lines, self._rest = (self._rest + part).split(b"\n")  # text may contain other line ends
         found: list[Json] = [orjson.loads(line) for line in whole_lines]
         if found:
             self._is_whole = found[-1].get("type") == LAST
         return found
 
     def end(self) -> None:
-        """Note the end. Raises ServerFailed when lines are missing."""
+        """Mark the end of the answer. Raises ServerFailed if lines are missing."""
         if not self._is_whole or self._rest:
             raise ServerFailed("the export ended before its last line: export again", self._response.status_code)
 

@@ -1,4 +1,4 @@
-"""The routes as values: each function says what to send and how to read the answer; the clients only carry it."""
+"""The routes about memories as calls: each function builds a request and its reader; the clients only send it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 FORGETTING_SECONDS: Final = 120.0
 SPEAKERS: Final = ("user", "assistant")
 MESSAGE_FIELDS: Final = ("role", "content", "event_id", "occurred_at")
-"""Fields of a message that are sent, beside the speaker's name; agents' own fields are not."""
+"""The fields of a message that are sent, along with the speaker's name; other fields of agents are not."""
 
 
 def add(  # noqa: PLR0913 - one for each field of the request
@@ -60,13 +60,13 @@ def add(  # noqa: PLR0913 - one for each field of the request
 
 
 def _speaker(message: Mapping[str, Any]) -> str | None:
-    """Return the name of who speaks, where a message has one."""
+    """Return the name of a message's speaker, if it has one."""
     name = message.get("name")
     return name if isinstance(name, str) and name.strip() else None
 
 
 def _messages(conversation: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    # A text and a single message are iterable as well, and would be taken for a list of messages.
+    # A text and a single message are also iterable, and would pass as a list of messages.
     messages = [] if isinstance(conversation, str | bytes | Mapping) else list(conversation)
     if isinstance(conversation, str | bytes | Mapping) or not all(isinstance(m, Mapping) for m in messages):
         raise Refused('a conversation is a list of messages: [{"role": "user", "content": "..."}]')
@@ -127,7 +127,7 @@ def search(  # noqa: PLR0913 - one for each field of the request
         app_id=app_id,
         min_relevance=min_relevance,
     )
-    # Recalls are counted once for each user and minute, however often they are reported.
+    # Recalls are counted once for each user and minute, so that a repeat is safe.
     return question("/v1/search", body)
 
 
@@ -197,7 +197,7 @@ def call_tool(
 ) -> Call[Json]:
     """Call a tool for a model, whose arguments may still be the JSON that it wrote. Answers as the tool's route."""
     read = _arguments(arguments)
-    # Whose memory it is stands last: a model cannot say otherwise.
+    # The owner comes last, so that the model's arguments cannot override it.
     body = given(**read) | given(user_id=user_id, agent_id=agent_id, app_id=app_id)
     return command("POST", path_of("v1", "tools", name), body, key)
 

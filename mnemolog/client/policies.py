@@ -1,4 +1,4 @@
-"""The calls about policies."""
+"""The routes about policies as calls."""
 
 from __future__ import annotations
 

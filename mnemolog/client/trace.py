@@ -1,4 +1,4 @@
-"""The caller's trace, in the headers of each request: so what the server does is part of it."""
+"""The caller's trace in the headers of each request, which makes the server's work part of that trace."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import sys
 
 
 def trace_headers() -> dict[str, str]:
-    """Return the headers of the current trace, as OTEL_PROPAGATORS has them; none where the program makes no traces.
+    """Return the headers of the current trace, as OTEL_PROPAGATORS defines them; none if the program makes no traces.
 
-    OpenTelemetry is not imported for it: whoever has a span has imported it.
+    OpenTelemetry is not imported for this, because a program with a span has already imported it.
     """
     if "opentelemetry.trace" not in sys.modules:
         return {}

@@ -29,29 +29,29 @@ LONGEST_PAUSE_SECONDS: Final = 5.0
 LEAST_WHOLE: Final = -(2**63)
 MOST_WHOLE: Final = 2**64 - 1
 MOST_DEEP: Final = 100
-"""Levels of a body; a server takes fewer."""
+"""The most levels of nesting in a body; a server accepts fewer."""
 
 LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class Connection(TypedDict):
-    """Arguments of httpx's clients."""
+    """The arguments of httpx's clients."""
 
     verify: ssl.SSLContext | bool
     trust_env: bool
 
 
 def address(url: str) -> str:
-    """Return the address of a server. Raises ValueError for what is none."""
+    """Return the address of a server. Raises ValueError if it is not one."""
     if not url.startswith(("http://", "https://")):
         raise ValueError(f"{url!r} is no address of a server: it begins with http:// or https://, as http://{EXAMPLE}")
     return url
 
 
 def connection_to(url: str, ca_file: Path | None) -> Connection:
-    """Return how a server is connected to: what is on this machine never through a proxy of the environment.
+    """Return the options of a connection to a server; a server on this machine is never reached through a proxy.
 
-    Raises ValueError for a file that has no authorities.
+    Raises ValueError for a file without CA certificates.
     """
     proxied = httpx.URL(url).host not in LOOPBACK
     if ca_file is None:  # without TLS there is nothing to verify, and loading the authorities takes a while
@@ -63,14 +63,14 @@ def connection_to(url: str, ca_file: Path | None) -> Connection:
 
 
 def headers_of(api_key: str | None) -> dict[str, str]:
-    """Return the headers of every request. Raises ValueError for what cannot be a key, without repeating it."""
+    """Return the headers of every request. Raises ValueError for an impossible key, without repeating it."""
     if api_key is not None and not (api_key.isascii() and api_key.isprintable() and api_key):
         raise ValueError("the API key must be printable ASCII, such as mnl_…: check where it comes from")
     return {} if api_key is None else {"Authorization": f"Bearer {api_key}"}
 
 
 def request_of(http: httpx.Client | httpx.AsyncClient, call: Call[T], timeout_seconds: float) -> httpx.Request:
-    """Return the HTTP request of a call. Raises Refused for what JSON or a header cannot carry, and names it."""
+    """Return the HTTP request of a call. Raises Refused for content that JSON or a header cannot carry."""
     key = {} if call.key is None else {"Idempotency-Key": call.key}
     if not all(value.isascii() and value.isprintable() for value in key.values()):
         raise Refused("the key of a request must be printable ASCII")
@@ -88,12 +88,12 @@ def request_of(http: httpx.Client | httpx.AsyncClient, call: Call[T], timeout_se
 
 
 def whole_text(text: str) -> str:
-    """Return a text with U+FFFD for each half of a character that stands alone."""
+    """Return a text with U+FFFD for each lone surrogate."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def carried(value: object, place: str = "$", depth: int = MOST_DEEP) -> Any:  # noqa: ANN401 - any JSON
-    """Return a value as JSON carries it. Raises Refused, with its place, for what JSON or a server cannot keep."""
+    """Return a value in the form in which JSON carries it. Raises Refused, with its path, for an unsupported value."""
     if isinstance(value, str):
         return whole_text(value)
     if isinstance(value, Mapping) and depth:
@@ -108,7 +108,7 @@ def carried(value: object, place: str = "$", depth: int = MOST_DEEP) -> Any:  # 
 
 
 def _fault(value: object) -> str | None:
-    """Return why a value is none that JSON or a server can keep, None where it is one."""
+    """Return why JSON or a server cannot keep a value; None if they can."""
     if isinstance(value, int) and not LEAST_WHOLE <= value <= MOST_WHOLE:
         return "has more than 64 bits: send it as a text"
     if isinstance(value, float) and not isfinite(value):
@@ -121,7 +121,7 @@ def _fault(value: object) -> str | None:
 
 
 def read_answer(call: Call[T], response: httpx.Response) -> T:
-    """Return what the answer says. Raises MnemologError."""
+    """Return the content of the answer. Raises MnemologError."""
     body: Any
     try:
         body = response.json()
@@ -138,7 +138,7 @@ def read_answer(call: Call[T], response: httpx.Response) -> T:
 
 
 def unreachable(http: httpx.Client | httpx.AsyncClient, error: httpx.TransportError) -> Unavailable:
-    """Return what a lost connection means to the caller."""
+    """Return the error for a lost connection."""
     reason = str(error) or type(error).__name__
     if "CERTIFICATE_VERIFY_FAILED" in reason:
         advice = "name its authority, by ca_file or MNEMOLOG_CA_FILE"
@@ -147,7 +147,7 @@ def unreachable(http: httpx.Client | httpx.AsyncClient, error: httpx.TransportEr
 
 
 def pause_before(attempt: int, call: Call[T], error: Unavailable, retries: int) -> float:
-    """Return how many seconds to wait before sending the call again; raises the error when it must not be."""
+    """Return how many seconds to wait before sending the call again; raise the error if it must not be repeated."""
     if not call.is_repeatable or attempt >= retries:
         raise error
     asked = error.retry_after_seconds or 0.0

@@ -1,4 +1,4 @@
-"""The calls about webhooks."""
+"""The routes about webhooks as calls."""
 
 from __future__ import annotations
 

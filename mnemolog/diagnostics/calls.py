@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from mnemolog.settings import Settings
 
 CALL_SECONDS: Final = 60.0
-"""A model on a CPU reads its first question for so long; what takes longer is named as slow."""
+"""The time that a model on a CPU may need for its first question; slower models are reported as slow."""
 MOST_SHOWN: Final = 300
-"""Characters of an answer that cannot be read."""
+"""The most characters shown of an unreadable answer."""
 _SAID: Final = "By the way, I keep bees in Oslo."
 _ADVICE: Final = "see `When the model is down` in docs/how-to/use-a-model.md; nothing is lost meanwhile, events wait"
 
 
 async def called_model(settings: Settings) -> Check:
-    """Have the model extract one sentence, and say what came of it."""
+    """Call the model to extract one sentence, and report the result."""
     from streams.extraction.model.extractor import ModelExtractor  # noqa: PLC0415 - its library takes a second to load
 
     where = f"{settings.llm_model} at {masked(settings.llm_base_url or OPENAI_URL)}"
@@ -56,7 +56,7 @@ async def called_model(settings: Settings) -> Check:
 
 
 async def called_embedder(settings: Settings) -> Check:
-    """Have the endpoint embed one sentence, and say what came of it."""
+    """Call the endpoint to embed one sentence, and report the result."""
     where = f"{settings.embedding_model} at {masked(settings.embedding_base_url or OPENAI_URL)}"
     embedder = make_embedder(settings)
     try:
@@ -84,6 +84,6 @@ def _window(now: datetime) -> Window:
 
 
 def _shown(answer: str | None) -> str:
-    """Return the beginning of an answer behind a colon; nothing where there is none."""
+    """Return the beginning of an answer after a colon; nothing if there is none."""
     text = " ".join(visible(answer or "").split())
     return f"; it answered: {text[:MOST_SHOWN]}{'…' if len(text) > MOST_SHOWN else ''}" if text else ""

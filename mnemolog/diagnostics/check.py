@@ -1,4 +1,4 @@
-"""A check: how one component is."""
+"""A check: the state of one component."""
 
 from __future__ import annotations
 

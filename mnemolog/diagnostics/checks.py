@@ -1,6 +1,6 @@
-"""Checks: each reaches one component and says how it is, and what to do about what is wrong.
+"""Checks: each reaches one component, and reports its state and how to correct a fault.
 
-`mnemolog doctor` makes them, and a worker for `GET /v1/admin/checks`.
+`mnemolog doctor` runs them, and a worker does for `GET /v1/admin/checks`.
 """
 
 from __future__ import annotations
@@ -63,14 +63,14 @@ if TYPE_CHECKING:
 
 OPENAI_URL: Final = "https://api.openai.com/v1"
 REACH_SECONDS: Final = 5.0
-"""Enough for a component that is well; no check of a frozen one takes longer."""
+"""The time limit of a check: enough for a healthy component, and short for a frozen one."""
 _LOAD_SECONDS: Final = 30.0
-"""For encoders on this machine, which are loaded for the check."""
+"""The time limit for encoders on this machine, which are loaded for the check."""
 _KEPT_SECONDS: Final = 1.0
-"""For the shards of a generation that is kept only to switch back to."""
+"""The time limit for the shards of a generation that is kept only to switch back to."""
 LEAST_FREE_BYTES: Final = 100 * 1024 * 1024
 LEAST_DAYS: Final = 7.0
-"""That a certificate must be valid for."""
+"""The least remaining validity of a certificate."""
 _PROBES: Final = ("Does it answer?", "它有回应吗？")
 _START_KAFKA: Final = "start Kafka, or correct MNEMOLOG_BROKER"
 _HEADS: Final = "heads"
@@ -87,11 +87,11 @@ class Checks:
 async def checked(
     settings: Settings, log_away: str | None = None, own: KeyedLog | None = None, *, calls: bool = False
 ) -> list[Check]:
-    """Reach every component that the settings name, within a few seconds.
+    """Reach every configured component, within a few seconds.
 
-    `log_away`: why the log is known to be away; it is not tried then. `own`: the log that this process has open.
-    `calls`: the model and the embedding endpoint are asked one question each, which may cost something and takes as
-    long as they take, a minute and a half at most.
+    `log_away`: why the log is known to be unavailable; it is then not tried. `own`: the log that this process has open.
+    `calls`: the model and the embedding endpoint are asked one question each, which may cost money and take up to a
+    minute and a half.
     """
     folder = _data_directory(settings)
     log = []
@@ -122,7 +122,7 @@ async def checked(
         ]
         checks += [check_backup(settings), check_heads(settings)]
     is_whole = folder.ok and own is None
-    # A worker knows of the ledger what it has folded: see the route of checks.
+    # A worker knows the part of the ledger that it has folded: see the route of checks.
     ledger = [await check_ledger(settings)] if is_whole and log_away is None else []
     keys = [] if settings.api_keys_file is None else [_api_keys(settings.api_keys_file)]
     certificate = [] if settings.tls_cert_file is None else [_certificate(settings, settings.tls_cert_file)]
@@ -133,7 +133,7 @@ async def checked(
 async def _in_time(
     name: str, check: Awaitable[Check], place: str | None, setting: str | None, seconds: float = REACH_SECONDS
 ) -> Check:
-    """Await a check within a time; `setting` names the one that holds the place, None for a folder here."""
+    """Await a check within a time limit; `setting` names the setting with the place, None for a local folder."""
     try:
         return await asyncio.wait_for(check, seconds)
     except TimeoutError:
@@ -158,7 +158,7 @@ def _api_keys(path: Path) -> Check:
 
 
 def _data_directory(settings: Settings) -> Check:
-    """Try whether a file can be written there, or the folder be made, and leave nothing behind."""
+    """Test whether a file can be written there, or the folder created, and leave nothing behind."""
     folder = settings.data_dir.resolve()
     try:
         there = next(place for place in (folder, *folder.parents) if place.exists())
@@ -180,7 +180,7 @@ def _data_directory(settings: Settings) -> Check:
 
 
 async def _shards(settings: Settings) -> Check:
-    """Read through the shards, as far as there is time: damage may go unnoticed for long."""
+    """Read through the shards, as far as time allows: damage may go unnoticed for long."""
     generations = Generations(settings.data_dir.resolve())
     complete = await run_in_thread(generations.complete)
     if not complete:
@@ -218,7 +218,7 @@ async def _mismatch(settings: Settings) -> Check | None:
     except FolderMismatch as error:
         return Check("log", ok=False, detail=str(error), advice="do what it says; no worker starts before")
     except LogError:
-        pass  # the checks of the log and of its encryption say it
+        pass  # the checks of the log and of its encryption report it
     return None
 
 
@@ -251,9 +251,9 @@ async def _log(settings: Settings) -> Check:
 
 
 async def _topics(settings: Settings) -> tuple[dict[str, int], list[str]]:
-    """Return how many partitions each topic has, 0 where it is missing, and what of their settings is wrong.
+    """Return the number of each topic's partitions, 0 for a missing topic, and the faults in their settings.
 
-    Makes no embedded log where there is none. Raises LogError, OSError, TimeoutError.
+    An embedded log is not created if it is missing. Raises LogError, OSError, TimeoutError.
     """
     if settings.is_embedded and not (settings.data_dir.resolve() / "log" / LOG_FILE).exists():
         return dict.fromkeys((topic.name for topic in TOPICS), 0), []
@@ -263,7 +263,7 @@ async def _topics(settings: Settings) -> tuple[dict[str, int], list[str]]:
 
 
 async def _misfits(log: KafkaLog, settings: Settings, counts: Mapping[str, int]) -> list[str]:
-    """Return the settings of existing topics that would lose or misdate what they hold."""
+    """Return the settings of existing topics that would lose or misdate their records."""
     misfits = []
     for topic in TOPICS:
         if counts[topic.name]:
@@ -291,7 +291,7 @@ async def _held(note: dict[str, object], name: str, ca_file: Path | None) -> Che
 
 
 def _certificate(settings: Settings, certificate: Path) -> Check:
-    """Load the server's certificate as a worker does, and say when it ends."""
+    """Load the server's certificate as a worker does, and report when it expires."""
     try:
         make_trust(settings)
         for files in filter(None, (certificate_files(settings, for_workers=inner) for inner in (False, True))):
@@ -356,12 +356,12 @@ async def _embedder(settings: Settings, *, calls: bool) -> Check:
 
 
 def _is_endpoint(settings: Settings) -> bool:
-    """Return whether an endpoint is all that embeds."""
+    """Return whether an endpoint is the only embedder."""
     return [one.kind for one in read_choice(settings.embedding_model).values()] == [ENDPOINT]
 
 
 async def _encoders(settings: Settings) -> Check:
-    """Embed a text of each language by the encoders on this machine, and by those that they are combined with."""
+    """Embed a text of each language with the encoders on this machine, and those that they are combined with."""
     try:
         embedder = make_embedder(settings)
     except SettingsError as error:
@@ -378,7 +378,7 @@ async def _encoders(settings: Settings) -> Check:
 
 
 async def _endpoint(name: str, url: str, key: str | None, model: str, prefix: str) -> Check:
-    """Ask an OpenAI-compatible endpoint for its models; one without such a list counts as reached."""
+    """Ask an OpenAI-compatible endpoint for its models; an endpoint without such a list counts as reached."""
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     shown = masked(url)
     async with httpx.AsyncClient(timeout=REACH_SECONDS, headers=headers) as http:
@@ -397,14 +397,14 @@ async def _endpoint(name: str, url: str, key: str | None, model: str, prefix: st
 
 
 def reason(error: Exception) -> str:
-    """Return the message of an error, its type where it has none; nothing of a URL that cannot be read."""
+    """Return the message of an error, or its type if it has none; nothing of an invalid URL."""
     if isinstance(error, httpx.InvalidURL):
         return "is no URL"
     return str(error) or type(error).__name__
 
 
 async def check_backup(settings: Settings) -> Check:
-    """Say when the last backup was made; one that was begun with, and is late, is wrong."""
+    """Report the age of the last backup; a late backup is a fault, but not having made one is not."""
     last = read_last(settings.data_dir)
     if last is None:
         return Check("backup", ok=True, detail="none was made: `mnemolog backup DIR` makes one while it serves")
@@ -418,7 +418,7 @@ async def check_backup(settings: Settings) -> Check:
 
 
 async def check_heads(settings: Settings) -> Check:
-    """Say where heads are kept and how old the newest are; a folder that is not there, or not ours, is wrong."""
+    """Report where heads are kept and the age of the newest; a missing or unwritable folder is a fault."""
     if settings.heads_to is None:
         detail = "kept with the log alone: nothing tells of an older copy of everything; HEADS_TO keeps them elsewhere"
         return Check(_HEADS, ok=True, detail=detail)

@@ -1,4 +1,4 @@
-"""The check of the clock: whether a worker believes it, and whether the log's time lies ahead of it."""
+"""The check of the clock: whether a worker trusts it, and whether the log's time is ahead of it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ADVICE: Final = "set it right if it is wrong, else say so with `mnemolog clock 
 
 
 def check_of_worker(conditions: Sequence[str]) -> Check:
-    """Return the check of a worker's clock, from what it says is wrong with it."""
+    """Return the check of a worker's clock, from the faults that it reports."""
     if not conditions:
         return Check(_NAME, ok=True, detail="is believed, and the log's time agrees with it")
     return Check(_NAME, ok=False, detail="; ".join(conditions), advice=_ADVICE)
@@ -35,7 +35,7 @@ def check_of_worker(conditions: Sequence[str]) -> Check:
 async def check_clock(settings: Settings, note: Mapping[str, object] | None) -> list[Check]:
     """Ask the worker that holds the data directory, by its note, or compare this machine's clock with the log.
 
-    [] where neither can be reached: other checks say so.
+    Return [] if neither can be reached, which other checks report.
     """
     if note is not None:
         said = await ready_answer(str(note["url"]), settings.ca_file) if "url" in note else None

@@ -1,4 +1,4 @@
-"""The check of encryption: whether it is on, under which master key, and of how many users what lies how."""
+"""The check of encryption: whether it is on, its master key, and the numbers of encrypted and unencrypted users."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 
 _NAME: Final = "encryption"
 _OF_USERS: Final = (*INPUTS, INBOX, LEDGER, DEAD_LETTERS)
-"""The topics with what users say."""
+"""The topics with the words of users."""
 COUNT_SECONDS: Final = 3.0
-"""So long unencrypted records are looked for: the file is read through, in seconds for each GiB that is not cached."""
+"""The time limit of the search for unencrypted records, which reads the file: seconds for each GiB not cached."""
 
 
 async def check_encryption(
     settings: Settings, log_away: str | None, own: KeyedLog | None, count_seconds: float = COUNT_SECONDS
 ) -> Check:
-    """Say whether encryption is on, which master key is in force, and how many users are encrypted or in clear.
+    """Report whether encryption is on, its master key, and how many users are encrypted or unencrypted.
 
-    `own` is the log that this process has open; without it the log is opened for a moment, and nothing is created.
-    Where it takes longer than `count_seconds` to find who lies in clear, it says so.
+    `own` is the log that this process has open; without it, the log is opened for a moment, and nothing is created. If
+    the search for unencrypted users takes longer than `count_seconds`, the report says so.
     """
     state: str = settings.encryption
     try:
@@ -87,9 +87,9 @@ async def _counted(settings: Settings, state: str, found: KeyedLog, until: float
 
 @asynccontextmanager
 async def _keyed_log(settings: Settings, own: KeyedLog | None) -> AsyncIterator[KeyedLog | None]:
-    """Yield the log and its keys; None where there is none yet. Raises LogError, OSError."""
+    """Yield the log and its keys; None if there is none yet. Raises LogError, OSError."""
     if own is not None:
-        await own.keys.follow()  # other workers make keys too
+        await own.keys.follow()  # other workers create keys too
         yield own
         return
     if settings.is_embedded and not (settings.data_dir.resolve() / "log" / LOG_FILE).exists():
@@ -99,7 +99,7 @@ async def _keyed_log(settings: Settings, own: KeyedLog | None) -> AsyncIterator[
         keys = UserKeys(log, given_keys(settings))
         try:
             await log.partitions(KEYS.name)
-        except UnknownTopic:  # of a version without encryption
+        except UnknownTopic:  # the log of a version without encryption
             yield KeyedLog(log, keys)
             return
         await keys.follow()
@@ -107,7 +107,7 @@ async def _keyed_log(settings: Settings, own: KeyedLog | None) -> AsyncIterator[
 
 
 async def _in_clear(log: SqliteLog, until: float) -> set[Owner]:
-    """Return the users of whom a record lies in clear. Raises TimeoutError at `until`, by `time.monotonic`."""
+    """Return the users with unencrypted records. Raises TimeoutError at `until`, by `time.monotonic`."""
     found: set[bytes] = set()
     topics = log.topics()
     for topic in _OF_USERS:

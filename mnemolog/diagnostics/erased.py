@@ -1,7 +1,7 @@
-"""The proof of an erasure: everything that any remaining key opens is read, and nothing of the person may be there.
+"""The proof of an erasure: everything that a remaining key decrypts is read, and must contain nothing of the person.
 
-A search for words in clear says the same of an encrypted log before and after an erasure. This one reads as the
-installation itself would, and counts by the same search what is there of somebody who was not erased.
+A search for words in unencrypted data gives the same result for an encrypted log before and after an erasure. This
+search reads as the installation itself would, and as a control, counts the records of a user who was not erased.
 """
 
 from __future__ import annotations
@@ -44,24 +44,24 @@ class NoReceipt(ValueError):
 
 @dataclass(slots=True)
 class Proof:
-    """What was found of an erased person, and how much the same search finds of somebody else."""
+    """The remains of an erased person that were found, and the control: the same search for another user."""
 
     found: list[dict[str, str]] = field(default_factory=list)
-    """Each with `where` and `what`; never a word."""
+    """The findings, each with `where` and `what`, but never a word."""
     opened: int = 0
-    """Records that were read in clear, of everybody."""
+    """The number of records of all users that were decrypted and read."""
     control: dict[str, Any] | None = None
-    """Somebody who was not erased, and how many records are there; None where there is nobody."""
+    """A user who was not erased, and the number of that user's records; None if there is no such user."""
 
     def take(self, where: str, what: str) -> None:
-        """Note something that is left."""
+        """Note a finding."""
         self.found.append({"where": where, "what": what})
 
 
 async def prove_erased(settings: Settings, receipt: Mapping[str, Any], words: Iterable[str] = ()) -> Proof:
-    """Search what any remaining key opens for the person of a receipt, and for words; return what is left.
+    """Search everything that a remaining key decrypts for the person of a receipt, and for words; return the findings.
 
-    On the embedded engine no worker may run. Raises NoReceipt, NothingToSearch, TooShort, LogError, OSError.
+    On the embedded engine, no worker may run. Raises NoReceipt, NothingToSearch, TooShort, LogError, OSError.
     """
     if settings.is_embedded and not (settings.data_dir.resolve() / "log" / LOG_FILE).exists():
         raise NothingToSearch(f"there is no log in {settings.data_dir.resolve()} to search: say which by --data")
@@ -86,7 +86,7 @@ async def prove_erased(settings: Settings, receipt: Mapping[str, Any], words: It
 
 
 def _owner_of(settings: Settings, receipt: Mapping[str, Any], secret: bytes | None) -> Owner:
-    """Return whose receipt it is. Raises NoReceipt."""
+    """Return the owner in a receipt. Raises NoReceipt."""
     receipts = Receipts(settings.data_dir, secret)
     listed = receipts.find(str(receipt.get("receipt_id")))
     if "memory_id" in receipt:
@@ -114,7 +114,7 @@ async def _read_log(
                     proof.take(str(record.position), "a record of this user from before the erasure")
                     continue
                 else:
-                    continue  # of who came back under the same id
+                    continue  # of a user who returned under the same id
                 for line, _ in sorted(spellings.find(record.value)):
                     proof.take(str(record.position), f"the word of line {line}, in a record of somebody else")
     named = ((_known(key), count) for key, count in others.most_common())
@@ -131,7 +131,7 @@ async def _records(log: SealedLog, topic: str, partition: int) -> AsyncIterator[
 
 
 def _is_before(record: Record, cuts: Mapping[tuple[str, int], int], erased_at: datetime) -> bool:
-    """Return whether a record of an erased user lies before the cut; where there is none, before the erasure itself."""
+    """Return whether a record of an erased user precedes the cut, or without a cut, the erasure itself."""
     place = record.position
     cut = cuts.get((place.topic, place.partition))
     return record.recorded_at < erased_at if cut is None else place.offset < cut
@@ -146,7 +146,7 @@ def _known(key: bytes) -> str | None:
 
 
 def _in_shards(folder: Path, spellings: Spellings) -> Iterator[tuple[str, int]]:
-    """Yield the words that the opened shards hold, by their lines."""
+    """Yield the words that the decrypted shards contain, by their lines."""
     if not spellings.longest:
         return
     for path in sorted(folder.glob("**/*.sqlite")):

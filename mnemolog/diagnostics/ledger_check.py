@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _NAME: Final = "ledger"
 READ_SECONDS: Final = 4.0
-"""So long the ledger is read: some ten thousands of decisions."""
+"""The time limit for reading the ledger, enough for tens of thousands of decisions."""
 _ALL: Final = "`mnemolog verify` reads all of it"
 
 
@@ -29,7 +29,7 @@ class _OutOfTime(Exception):
 
 
 async def check_ledger(settings: Settings, seconds: float = READ_SECONDS) -> Check:
-    """Read the ledger that no worker holds, at most so long."""
+    """Read the ledger while no worker holds it, for at most `seconds`."""
     until, read = time.monotonic() + seconds, 0
 
     def count(records: int) -> None:

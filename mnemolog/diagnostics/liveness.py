@@ -28,7 +28,7 @@ async def live_url(note: dict[str, object], ca_file: Path | None = None) -> str 
 
 
 async def ready_answer(url: str, ca_file: Path | None = None) -> dict[str, Any] | None:
-    """Return what a worker that is ready says of itself; None from one that is not, or does not answer."""
+    """Return the answer of a ready worker about itself; None if it is not ready, or does not answer."""
     async with httpx.AsyncClient(timeout=PROBE_SECONDS, **connection_to(url, ca_file)) as http:
         try:
             answer = await http.get(f"{url.rstrip('/')}/health/ready")

@@ -28,13 +28,13 @@ LEAST_BYTES: Final = 4
 PIECE_BYTES: Final = 8 << 20
 READ_RECORDS: Final = 500
 MOST_INFLATED: Final = 4 << 20
-"""Bytes decompressed from one stream, at most."""
+"""The most bytes decompressed from one stream."""
 OVERLAP_BYTES: Final = 64 << 10
 """How far two pieces overlap: compressed streams up to this length are never split."""
 _DEFLATED: Final = re.compile(rb"\x78[\x01\x5e\x9c\xda]|\x1f\x8b\x08")
-"""How zlib streams begin, at the levels in use, and gzip streams."""
+"""The beginnings of zlib streams, at the levels in use, and of gzip streams."""
 _ZLIB_OR_GZIP: Final = 32 + zlib.MAX_WBITS
-"""Detected by how the stream begins."""
+"""The format is detected from the beginning of the stream."""
 
 
 class TooShort(ValueError):
@@ -57,8 +57,8 @@ class Residue:
 class Spellings:
     """All spellings of a list of words, searched for at once. Thousands cost little more than a few.
 
-    Two tables hold the first two byte pairs of all spellings, and are looked up for all places at once. Only where both
-    match are the spellings themselves compared.
+    Two tables hold the first two byte pairs of all spellings, and are looked up for all places at once. The spellings
+    themselves are compared only where both match.
     """
 
     def __init__(self, words: Iterable[str]) -> None:
@@ -128,7 +128,7 @@ async def find_residue(settings: Settings, words: Iterable[str]) -> list[Residue
 
 
 def searched(settings: Settings) -> str:
-    """Return what `find_residue` reads, as a sentence for whoever relies on its answer."""
+    """Return the scope of `find_residue`, as a sentence for the reader of its result."""
     files = f"searched: every file below {settings.data_dir.resolve()}"
     return f"{files}, and no topics" if settings.is_embedded else f"{files}, and every record on {settings.broker}"
 

@@ -22,7 +22,7 @@ _NEEDED: Final = ("log", "shards", "data directory")
 
 
 async def of_server(url: str, api_key: str | None = None, ca_file: Path | None = None) -> list[Check]:
-    """Return the check of a server, and then those of what it reaches, if it says.
+    """Return the check of a server, followed by the checks that it makes itself, if it reports them.
 
     `ca_file` has the authorities of its certificate.
     """
@@ -31,7 +31,7 @@ async def of_server(url: str, api_key: str | None = None, ca_file: Path | None =
 
 
 def explained(at: Check, reached: list[Check]) -> list[Check]:
-    """Return the check of a server before those of what it reaches; its advice names the one that is the reason."""
+    """Return the check of a server, then those of its components; its advice names the component at fault."""
     why = [one.name for one in reached if not one.ok and one.name in _NEEDED]
     return [replace(at, advice=f"see the row {why[0]}") if why and not at.ok else at, *reached]
 
@@ -56,7 +56,7 @@ async def _server(url: str, how: Connection) -> Check:
 
 
 async def _reached_by(url: str, api_key: str | None, how: Connection) -> list[Check]:
-    """Ask a server what it reaches; [] from one that does not say, as to a key without the role operator."""
+    """Ask a server about its components; [] if it does not answer, as for a key without the role operator."""
     async with httpx.AsyncClient(timeout=6 * REACH_SECONDS, **how) as http:
         try:
             answer = await http.get(f"{url.rstrip('/')}/v1/admin/checks", headers=headers_of(api_key))

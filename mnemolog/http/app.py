@@ -81,18 +81,18 @@ ROUTES: Final = (
     mem0_server,
     health,
 )
-"""Every module with routes, in the order of the OpenAPI document. A new module is entered here."""
+"""Every module with routes, in the order of the OpenAPI document. Add new modules here."""
 
 
 class _Application(FastAPI):
-    """An application whose document says how a key is sent, and whose requests pass one layer: the edge."""
+    """An application whose OpenAPI document describes the keys, and whose requests pass one layer: the edge."""
 
     def __init__(self, **options: Any) -> None:  # noqa: ANN401 - FastAPI's own
         super().__init__(**options)
         self.edge: Callable[[ASGIApp], Edge] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request to the edge; FastAPI would ask each time whether its telemetry, not used here, is set up."""
+        """Pass a request to the edge. FastAPI would check each time whether its telemetry, unused here, is set up."""
         if scope["type"] != "http":
             await super().__call__(scope, receive, send)
             return
@@ -104,14 +104,14 @@ class _Application(FastAPI):
     def build_middleware_stack(self) -> ASGIApp:
         """Put the edge around the routes.
 
-        What FastAPI puts around them beside that is left out: the edge answers bugs and bounds bodies itself, and finds
-        the route before it reads one.
+        FastAPI's other layers are left out: the edge handles bugs and bounds bodies itself, and finds the route before
+        it reads a body.
         """
         assert self.edge is not None  # noqa: S101 - set by who makes the application
         return self.edge(RouteStack(self.exception_handlers))
 
     def openapi(self) -> dict[str, Any]:
-        """Return the document; it is made once."""
+        """Return the document, which is built once."""
         if self.openapi_schema is None:
             document = super().openapi()
             document["components"]["securitySchemes"] = {
@@ -126,10 +126,10 @@ class _Application(FastAPI):
 
 
 def make_http(worker: Worker, *, trusts_callers: bool = False) -> FastAPI:
-    """Return the application of a worker; until the worker has started, all but health and metrics answer 503.
+    """Return the application of a worker; until the worker has started, all routes but health and metrics answer 503.
 
-    Where the settings name a file of keys, callers need one, unless it `trusts_callers`: those of the same process.
-    Raises KeyFileError.
+    If the settings name a file of keys, callers need a key, unless the application `trusts_callers` because they are in
+    the same process. Raises KeyFileError.
     """
     app = _Application(
         title="mnemolog", version="1", description=DESCRIPTION, redirect_slashes=False, docs_url=None, redoc_url=None
@@ -154,7 +154,7 @@ def make_http(worker: Worker, *, trusts_callers: bool = False) -> FastAPI:
     app.edge = partial(
         Edge,
         metrics=worker.metrics,
-        hosts=hosts if path is None else None,  # a page of another site has no key, by whatever name it reaches us
+        hosts=hosts if path is None else None,  # a page of another site has no key, whatever hostname it uses
         authentication=None if keys is None else Authentication(keys, Rates(worker.group_size)),
         paths=Paths(route for route in app.router.routes if isinstance(route, Route)),
         scheme="https" if settings.tls == "elsewhere" else None,

@@ -1,4 +1,4 @@
-"""Authentication: finds the principal of a request by its key, before a byte of its body is read."""
+"""Authentication: finds the principal of a request by its key, before the body is read."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 WITHOUT_KEY: Final = frozenset({"/health/live", "/health/ready", "/docs", "/openapi.json", *console.PATHS})
 """Paths without personal data, which need no key."""
 BETWEEN_WORKERS: Final = "/v1/internal/"
-"""Paths for other workers: their bodies are Base64, a third longer than what callers sent."""
+"""The prefix of paths for other workers. Their bodies are Base64, a third longer than those of callers."""
 NOT_FOR_CALLERS: Final = "this route is for the group's other workers: /docs lists those for you"
 STREAMS: Final = frozenset({"/v1/wakes/stream", "/v1/changes/stream"})
 KEY: Final = "mnemolog.key"
@@ -33,7 +33,7 @@ KEY: Final = "mnemolog.key"
 _IS_VALID: Final = "mnemolog.key_is_valid"
 _COST: Final = "mnemolog.cost"
 OF_CALLER: Final = (PRINCIPAL, KEY, _IS_VALID, _COST)
-"""The members of a request's scope that say who sent it, and whose rate counts it."""
+"""The members of a request's scope that identify its sender and the rate that counts it."""
 _SCHEMES: Final = frozenset({"bearer", "token"})
 
 
@@ -46,18 +46,18 @@ class Authentication:
         self._rates = rates
 
     async def refusal(self, scope: Scope, until_answered: ExitStack) -> Response | None:
-        """Put the principal into the scope and return None, or return why the request is refused.
+        """Put the principal into the scope and return None, or return the refusal of the request.
 
-        What lasts as long as the answer is entered into `until_answered`.
+        Resources that last until the answer is sent are entered into `until_answered`.
         """
-        if PRINCIPAL in scope:  # it came from another worker, or is part of a request that was authenticated
+        if PRINCIPAL in scope:  # it came from another worker, or is part of an authenticated request
             cost: _Cost | None = scope.get(_COST)
             if cost is not None:
                 cost.count()
             return None
         if scope["path"] in WITHOUT_KEY:
             return None
-        if scope["path"].startswith(BETWEEN_WORKERS):  # a caller's key is no proof of being a worker
+        if scope["path"].startswith(BETWEEN_WORKERS):  # a caller's key does not prove that the sender is a worker
             return problem(HTTPStatus.NOT_FOUND, NOT_FOR_CALLERS)
         try:
             key = await self._verifier.verify(_presented(scope), _address(scope))
@@ -75,7 +75,7 @@ class Authentication:
 
 
 class _Cost:
-    """What a request costs its key: as many requests as it makes to our own routes, and at least one."""
+    """The cost of a request for its key: the number of requests that it makes to our own routes, and at least one."""
 
     def __init__(self, rates: Rates, key: Key) -> None:
         self._rates = rates
@@ -83,14 +83,14 @@ class _Cost:
         self._has_made_any = False
 
     def count(self) -> None:
-        """Count a request that it makes; the first is the one that the key has paid for."""
+        """Count a request that it makes; the first is already counted for the key."""
         if self._has_made_any:
             self._rates.add_request(self._key)
         self._has_made_any = True
 
 
 def at_no_cost(scope: Scope) -> None:
-    """Have a request that is part of another not count for the rate of its key."""
+    """Exclude a request that is part of another from the rate of its key."""
     scope.pop(_COST, None)
 
 
@@ -100,19 +100,19 @@ def admit_without_key(scope: Scope) -> None:
 
 
 def key_of(scope: Scope) -> Key | None:
-    """Return the key that a request came with, None where none was needed."""
+    """Return the key of a request; None if it needed none."""
     key: Key | None = scope.get(KEY)
     return key
 
 
 async def is_still_valid(scope: Scope) -> bool:
-    """Return whether the key that a request came with is what it was then; true where none was needed."""
+    """Return whether the key of a request is still valid and unchanged; true if it needed none."""
     is_valid: Callable[[], Awaitable[bool]] | None = scope.get(_IS_VALID)
     return is_valid is None or await is_valid()
 
 
 def _presented(scope: Scope) -> str:
-    """Return the key that the headers have. Raises NoKey."""
+    """Return the key in the headers. Raises NoKey."""
     found: set[str] = set()
     for name, value in scope["headers"]:
         text = value.decode("latin-1").strip()

@@ -1,4 +1,4 @@
-"""What routes depend on: the worker that answers, the caller's tenant, and ids that an Idempotency-Key repeats."""
+"""Dependencies of routes: the worker, the caller's tenant, and ids that are stable under an Idempotency-Key."""
 
 import re
 from http import HTTPStatus
@@ -37,12 +37,12 @@ async def _worker(request: Request) -> Worker:
 
 
 def is_ready(worker: Worker) -> bool:
-    """Return whether the worker has started and nothing has ended it; whether the model answers does not count."""
+    """Return whether the worker has started and has not failed; the model's availability does not count."""
     return worker.started and worker.failure is not None and not worker.failure.done()
 
 
 def not_ready(worker: Worker) -> Problem:
-    """Return the answer of a worker that is not ready: what is in its way, if an operator is to mend that."""
+    """Return the refusal of a worker that is not ready, with the hindrance if an operator must remove it."""
     return Problem(HTTPStatus.SERVICE_UNAVAILABLE, worker.hindrance or NOT_READY)
 
 
@@ -54,7 +54,7 @@ class Quota:
         self._key = key
 
     def take(self, events: int) -> None:
-        """Count events that are published now. Raises TooMany where these are more than the key may."""
+        """Count events that are being published. Raises TooMany if they exceed the key's quota."""
         if self._key is not None:
             self._usage.take(self._key, events)
 
@@ -65,16 +65,16 @@ async def _caller(request: Request) -> Principal:
 
 
 Caller = Annotated[Principal, Depends(_caller)]
-"""Who sent the request."""
+"""The sender of the request."""
 
 
 async def _tenant(caller: Caller) -> str:
-    """Return the caller's tenant, which is that of the key: a request cannot name one."""
+    """Return the caller's tenant, which comes from the key: a request cannot name one."""
     return caller.tenant
 
 
 CurrentWorker = Annotated[Worker, Depends(_worker)]
-"""The worker of this process, once it has started and while no other worker can have its partitions."""
+"""The worker of this process, once it has started and while no other worker can hold its partitions."""
 
 
 async def _quota(request: Request, worker: CurrentWorker) -> Quota:
@@ -82,7 +82,7 @@ async def _quota(request: Request, worker: CurrentWorker) -> Quota:
 
 
 CurrentQuota = Annotated[Quota, Depends(_quota)]
-"""How many events the caller may still publish, command or import today."""
+"""The number of events that the caller may still publish, command or import today."""
 Tenant = Annotated[str, Depends(_tenant)]
 
 
@@ -93,7 +93,8 @@ async def _owner(user_id: str, tenant: Tenant) -> Owner:
 OwnerInPath = Annotated[Owner, Depends(_owner)]
 """The user that the path names, in the caller's tenant.
 
-A route whose path names something else too takes both itself: the document has the names in their order.
+A route whose path has further parameters takes the user id and the tenant itself, because the document lists the
+parameters in their order.
 """
 IdempotencyKey = Annotated[
     str | None,
@@ -110,13 +111,13 @@ async def _command_id(request: Request, tenant: Tenant, quota: CurrentQuota, key
 
 
 def url_path(request: Request) -> str:
-    """Return the path of a request as its URL has it, which is made and taken apart only where it is another."""
+    """Return the path of a request as in its URL; the URL is built only if it may differ from the decoded path."""
     path: str = request.scope["path"]
     return path if AS_IN_URL.fullmatch(path) else request.url.path
 
 
 CommandId = Annotated[str, Depends(_command_id)]
-"""The id of the command that a request gives; it counts as an event of the key's day."""
+"""The id of the command that a request gives; the command counts towards the key's daily quota of events."""
 
 
 async def _envelope(worker: CurrentWorker, caller: Caller, tenant: Tenant, command_id: CommandId) -> Envelope:
@@ -126,4 +127,4 @@ async def _envelope(worker: CurrentWorker, caller: Caller, tenant: Tenant, comma
 
 
 CommandEnvelope = Annotated[Envelope, Depends(_envelope)]
-"""The envelope of the command that a request gives, about the tenant and none of its users; its id is a CommandId."""
+"""The envelope of a request's command, about the tenant and none of its users; its id is a CommandId."""

@@ -1,4 +1,4 @@
-"""The page of /docs: every route with its parameters, body and answers, in HTML with no script and nothing fetched."""
+"""The page of /docs: every route with its parameters, body and answers, in HTML without scripts or other files."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _description(schema: Schema, described: Schema) -> str:
 
 
 def _type(schema: Schema) -> str:
-    """Return a type in words, as HTML; a shape is a link."""
+    """Return a type in words, as HTML; the name of a shape becomes a link."""
     if "$ref" in schema:
         name = escape(schema["$ref"].rpartition("/")[2])
         return f'<a href="#{name}">{name}</a>'

@@ -1,7 +1,7 @@
-"""The parts of FastAPI that it does not document and that routes and their plans need: each is named here only.
+"""The undocumented parts of FastAPI that routes and their plans need; no other module imports them.
 
-pyproject.toml holds FastAPI to one minor version. `tests/unit/repository/test_public_ground.py` fails where one of
-these parts is another, and the tests of the plans where it does something else.
+pyproject.toml restricts FastAPI to one minor version. `tests/unit/repository/test_public_ground.py` fails if one of
+these parts has changed, and the tests of the plans fail if one behaves differently.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Forwarding: sends a request on to the worker that has its user, or to all workers, one hop and no further."""
+"""Forwarding: sends a request on to the worker that has its user, or to all workers, for one hop only."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
     from mnemolog.cluster.peers import Peers
 
 BODY: Final = "mnemolog.body"
-"""Where the edge leaves the body in a request's scope."""
+"""The member of a request's scope in which the edge leaves the body."""
 CLOSED: Final = "closed database"
-"""What SQLite says of a shard that has been closed."""
+"""Part of SQLite's message about a closed shard."""
 _PASSED_BACK: Final = ("content-type", "retry-after", "allow")
-"""Headers of another worker's answer that the caller gets."""
+"""The headers of another worker's answer that are passed to the caller."""
 
 
 def install(app: FastAPI) -> None:
-    """Have the app send requests on if this worker does not have their user."""
+    """Make the app forward requests whose user is at another worker."""
     app.add_exception_handler(NotHeld, _not_held)
     app.add_exception_handler(UnknownMemory, _unknown)
     app.add_exception_handler(sqlite3.ProgrammingError, _closed)
 
 
 async def _closed(_request: Request, error: Exception) -> Response:
-    """Refuse a request whose shard was closed while it was read: another worker has the partition by now."""
+    """Refuse a request whose shard was closed during the read, because another worker now has the partition."""
     if CLOSED not in str(error):
         raise error
     return problem(HTTPStatus.SERVICE_UNAVAILABLE, MOVING)
@@ -57,7 +57,7 @@ async def _not_held(request: Request, error: Exception) -> Response:
         while (url := None if FORWARDED in request.headers else peers.owner(error.partition)) is not None:
             try:
                 return _passed_back(await _send(peers, url, request, error.partition))
-            except PartitionMoved as moved:  # whoever has it now gets the same request, by its key
+            except PartitionMoved as moved:  # the new owner gets the same request, under the same key
                 refusal = moved
         raise refusal
     except (NotHeld, PeerUnavailable) as refusal:
@@ -100,7 +100,7 @@ def _passed_back(answer: httpx.Response) -> Response:
 
 
 async def _chunks(answer: httpx.Response) -> AsyncIterator[bytes]:
-    """Yield the lines as they come. If they break off, the last one is missing, which tells the caller."""
+    """Yield the lines as they arrive. If they break off, the missing last line tells the caller."""
     async with released(answer):
         with suppress(httpx.TransportError):
             async for part in answer.aiter_bytes():

@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
 KEY: Final = b"idempotency-key"
 GENERATED_KEY: Final = "generated-"
-"""What a key begins with that the caller did not give."""
+"""The prefix of a key that the caller did not supply."""
 _KEY_BYTES: Final = 16
 _ENDLESS: Final = "/stream"
-"""What a path ends with whose answer does not."""
+"""The suffix of paths whose answers are endless."""
 UNKNOWN_ROUTE: Final = "unknown"
 JSON: Final = b"application/json"
 AS_PROBLEM: Final = (b"content-type", MEDIA_TYPE.encode())
@@ -49,7 +49,8 @@ ON_EVERY_ANSWER: Final = {
     b"cross-origin-resource-policy": b"same-origin",
     b"x-content-type-options": b"nosniff",
 }
-"""Headers of every answer without its own: memories are for the caller only, and never run as a program."""
+"""Headers that every answer gets unless it sets its own: memories are for the caller only, and never run as a
+program."""
 
 log = logging.getLogger("mnemolog.http")
 
@@ -68,10 +69,10 @@ class Edge:
         paths: Paths | None = None,
         scheme: str | None = None,
     ) -> None:
-        """Take the names that the server goes by in Host headers (None: any), and what verifies keys (None: no keys).
+        """Take the server's names in Host headers (None: any), and the authentication of keys (None: no keys).
 
-        `names_suffice`: another worker is known by its name, and comes in by this door. `paths` are those that routes
-        answer (None: any), `scheme` is what browsers reach the server by (None: that of the connection).
+        `names_suffice`: another worker is identified by its name, and uses this port. `paths` are those of the routes
+        (None: any), `scheme` is the one by which browsers reach the server (None: that of the connection).
         """
         self._paths = paths
         self._scheme = scheme
@@ -84,7 +85,7 @@ class Edge:
         self._authentication = authentication
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass one HTTP request through; other scopes, such as lifespan, go by."""
+        """Pass an HTTP request through; other scopes, such as lifespan, are not changed."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -138,7 +139,7 @@ class Edge:
         except TooManyStreams as error:
             await problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error.__doc__))(scope, receive, send)
         except asyncio.CancelledError:
-            # After its grace the server cancels requests in progress: these get an answer too.
+            # After its grace period, the server cancels requests in progress; these get an answer too.
             if statuses:
                 raise
             detail = "the worker is stopping: ask again in a moment; what was sent may have been accepted"
@@ -151,7 +152,7 @@ class Edge:
             await problem(HTTPStatus.INTERNAL_SERVER_ERROR, detail)(scope, receive, send)
 
     async def _refusal(self, scope: Scope, until_answered: ExitStack) -> Response | None:
-        """Find where a request is to go and then whose it is, before its body is read; return why it is refused."""
+        """Find the route of a request and then its principal, before the body is read; return a refusal, if any."""
         if (refusal := malformed(scope)) is not None:
             return refusal
         if (refused := reason_to_refuse(scope, self._hosts, self._scheme)) is not None:
@@ -168,7 +169,7 @@ class Edge:
 
 
 def _without_body(send: Send) -> Send:
-    """Return a `send` that leaves out the body of an answer, as HEAD wants it."""
+    """Return a `send` that leaves out the body of an answer, as HEAD requires."""
 
     async def sent(message: Message) -> None:
         await send({**message, "body": b""} if message["type"] == "http.response.body" else message)
@@ -177,14 +178,14 @@ def _without_body(send: Send) -> Send:
 
 
 def _route(scope: Scope) -> str:
-    """Return a request's route as its template: a path has ids in it."""
+    """Return the template of a request's route, because a path contains ids."""
     return getattr(scope.get("route"), "path_format", UNKNOWN_ROUTE)
 
 
 def _add_key(scope: Scope) -> None:
     """Add an idempotency key to a request that changes something and has none.
 
-    If it is sent on to another worker, perhaps twice, it stays the same request.
+    It then stays the same request if it is sent on to another worker, even twice.
     """
     if scope["method"] not in READING and KEY not in dict(scope["headers"]):
         key = f"{GENERATED_KEY}{os.urandom(_KEY_BYTES).hex()}"
@@ -192,7 +193,7 @@ def _add_key(scope: Scope) -> None:
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """Return a `receive` that yields the body that was read, and then further messages."""
+    """Return a `receive` that yields the body already read, and then further messages."""
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replay() -> Message:

@@ -1,8 +1,8 @@
-"""Requests to our own routes from within: how MCP and mem0's protocol carry out what they are asked.
+"""Internal requests to our own routes, by which MCP and mem0's protocol do their work.
 
-Such a request passes the same checks as one from outside, in the name of the same caller, and goes on to the worker
-that has its user. All but the first count for the rate of the caller's key: a request costs as many as it makes. They
-are not refused for it; the caller's next request waits the longer.
+Such a request passes the same checks as one from outside, in the name of the same caller, and is sent on to the worker
+that has its user. All but the first count towards the rate of the caller's key, so that a request costs as many as it
+makes. They are never refused for this; the caller's next request waits longer instead.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from starlette.types import Message, Scope
 
 FROM_WITHIN: Final = "mnemolog.from_within"
-"""The member of a request's scope that says that it was sent from here: it is part of another request."""
+"""The member of a request's scope that marks it as internal, part of another request."""
 JSON: Final = (b"content-type", b"application/json")
 
 
@@ -36,12 +36,12 @@ class Requested:
     query: Mapping[str, str] = field(default_factory=dict)
     body: Mapping[str, Any] | None = None
     is_free: bool = False
-    """It does not count for the rate of the caller's key: the caller only waits for an answer."""
+    """Whether it is exempt from the rate of the caller's key, because the caller only waits for an answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """What a route answered: JSON, or nothing."""
+    """The answer of a route: JSON, or nothing."""
 
     status: int
     body: Any
@@ -54,7 +54,7 @@ class Answered:
 
 
 async def ask(caller: Request, requested: Requested, key: str) -> Answered:
-    """Send a request to our own app in a caller's name. Under the same idempotency key it is the same one."""
+    """Send a request to our own app in a caller's name. The same idempotency key makes it the same request."""
     body = b"" if requested.body is None else orjson.dumps(requested.body)
     given = [(b"content-length", str(len(body)).encode()), JSON] if requested.body is not None else []
     host = [(name, value) for name, value in caller.scope["headers"] if name == b"host"]

@@ -1,6 +1,6 @@
 """The port for other workers: each request is authenticated before its body is read, and marked as a worker's.
 
-At the port for callers `let_in` refuses the headers that only a worker may send.
+At the port for callers, `let_in` removes the headers that only a worker may send.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 FROM_PEER: Final = "mnemolog.from_peer"
-"""In the scope of a request that came by the door for other workers, and was proven: the caller in whose name it is, or
-None where the worker asks of its own accord."""
+"""The member of the scope of a request that came through the workers' port and was proven: the caller in whose name it
+is, or None if the worker asks on its own behalf."""
 OF_PROVEN: Final = frozenset({STATED.encode(), PROOF.encode()})
-"""Headers that count for nothing without a proof."""
+"""Headers that have no effect without a proof."""
 OF_PEERS: Final = OF_PROVEN | {FORWARDED.encode()}
-"""Headers that only another worker may send; without proofs its name is one that anybody may give."""
+"""Headers that only another worker may send; without proofs, any sender can claim a worker's name."""
 WITHOUT_CALLER: Final = (BETWEEN_WORKERS, "/health/")
-"""What a worker asks of its own accord."""
+"""The prefixes of paths that a worker requests on its own behalf."""
 WARN_EVERY_SECONDS: Final = 10.0
 
 log = logging.getLogger("mnemolog.peers")
@@ -43,9 +43,9 @@ class PeerDoor:
     """ASGI middleware around the whole application, at the port for other workers."""
 
     def __init__(self, app: ASGIApp, url: str, proof: Proof | None, clock: Callable[[], float] = time.time) -> None:
-        """`url` is where the others reach this port; without a `proof` their certificates have shown who they are.
+        """`url` is this port's URL for the others; without a `proof`, their certificates have authenticated them.
 
-        `clock` returns seconds since 1970, as the others have them.
+        `clock` returns the group's time, in seconds since 1970.
         """
         self._app = app
         self._url = normalised(url)
@@ -68,7 +68,7 @@ class PeerDoor:
             await self._refuse("its body was changed on its way", scope, receive, send)
 
     def _admit(self, scope: Scope) -> str | None:
-        """Mark the scope as another worker's; return the body's SHA-256, None where TLS vouches for it.
+        """Mark the scope as another worker's; return the body's SHA-256, or None if TLS protects it.
 
         Raises NotProven, NoStatement.
         """
@@ -108,7 +108,7 @@ class _Body:
         self.was_changed = False
 
     async def receive(self) -> Message:
-        """Return the next message; after a body that was changed, that the caller is gone."""
+        """Return the next message; at the end of a body that was changed, return a disconnect instead."""
         message = await self._receive()
         if self._expected is None or message["type"] != "http.request":
             return message
@@ -120,9 +120,10 @@ class _Body:
 
 
 def let_in(scope: Scope, *, names_suffice: bool) -> bool:
-    """Return whether a request may go on, without what only another worker may say.
+    """Return whether a request may continue, after removing the headers that only another worker may send.
 
-    Where `names_suffice`, on one machine without keys, a request that names another worker may be its.
+    If `names_suffice`, on one machine without keys, a request with the name of another worker is taken as that
+    worker's.
     """
     if FROM_PEER in scope:
         return True

@@ -1,7 +1,7 @@
-"""Permissions: every route declares the role that it needs and whose data it reaches; one that does not is refused.
+"""Permissions: every route declares the role that it needs and the data that it reaches; without them it is refused.
 
-A key that is for some users or agents only is checked here too, by what the request names: in its path, its query and
-its body, and by whose the memory is that it names. A route whose body holds many events checks each of them itself.
+A key for some users or agents only is checked here too, by the names in the request's path, query and body, and by the
+owner of a memory that it names. A route whose body holds many events checks each of them itself.
 """
 
 from __future__ import annotations
@@ -35,33 +35,33 @@ _READS: Final = "mnemolog_reads"
 
 
 class Reach(StrEnum):
-    """Whose data a route reaches; of the caller's tenant only, unless it says otherwise."""
+    """The owners of the data that a route reaches, within the caller's tenant unless stated otherwise."""
 
     NOTHING = "nothing"
     """No personal data."""
     USERS = "users"
-    """The users that the request names, or whose memory it names."""
+    """The users that the request names, and the owners of the memories that it names."""
     USERS_OR_ALL = "users or all"
-    """As USERS; where it names none, all of the tenant, for which it takes the role tenant-admin."""
+    """As USERS; if it names none, all users of the tenant, which takes the role tenant-admin."""
     KEYS_USER = "the key's user"
-    """As USERS, and the key must be for some: a model calls it, and whose memory it is, is not for that to say."""
+    """As USERS, and the key must be for some users: a model calls the route, and must not choose the user."""
     TENANT = "tenant"
-    """What is the tenant's and no user's, or one agent's: to change it takes a key for all users and agents."""
+    """Data of the tenant or of one agent, not of a user; a change takes a key for all users and agents."""
     INSTALLATION = "installation"
     """Every tenant."""
     WORKERS = "workers"
-    """What other workers ask, who prove who they are in another way."""
+    """Requests of other workers, which are authenticated in another way."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """The access that a route needs: its roles for reading, its roles for changing, and whose data it reaches."""
+    """The access that a route needs: its roles for reading and for changing, and the data that it reaches."""
 
     reading: frozenset[Role]
     changing: frozenset[Role]
     reach: Reach
     tells_agents_apart: bool = True
-    """Whether a key for some agents has to name one of them."""
+    """Whether a key for some agents must name one of them."""
     checks_itself: bool = False
     """Whether the route checks the owners that its body names, by `check_owner`."""
 
@@ -83,10 +83,10 @@ OF_TOOLS: Final = _of_users(Reach.KEYS_USER)
 OF_MODELS: Final = Access(
     reading=frozenset({Role.READ, Role.WRITE}), changing=frozenset({Role.READ, Role.WRITE}), reach=Reach.KEYS_USER
 )
-"""MCP: the tools that it calls take their own roles."""
+"""The access of MCP; each tool then needs its own roles."""
 _CALLERS: Final = frozenset({Role.READ, Role.WRITE, Role.TENANT_ADMIN})
 OF_OTHERS_PROTOCOL: Final = Access(reading=_CALLERS, changing=_CALLERS, reach=Reach.NOTHING)
-"""A route of another system's protocol: what it asks of our own routes is permitted there."""
+"""The access of a route of another system's protocol; its requests to our own routes are checked there."""
 DESCRIPTION: Final = Access(reading=frozenset({Role.READ, Role.WRITE}), changing=frozenset(), reach=Reach.NOTHING)
 OF_TENANT: Final = _one(Role.TENANT_ADMIN, Reach.USERS)
 OF_POLICIES: Final = Access(
@@ -94,11 +94,11 @@ OF_POLICIES: Final = Access(
     changing=frozenset({Role.TENANT_ADMIN}),
     reach=Reach.TENANT,
 )
-"""What a tenant wants remembered is no user's: nobody's words stand in it."""
+"""The access of a tenant's policies, which hold no user's words."""
 OF_ERASURES: Final = _one(Role.TENANT_ADMIN, Reach.TENANT)
-"""That somebody was erased, without the name."""
+"""The access of the list of erasures, which holds no names."""
 OF_WEBHOOKS: Final = _one(Role.TENANT_ADMIN, Reach.TENANT)
-"""What is posted elsewhere holds the words of users."""
+"""The access of webhooks; their posts contain the words of users."""
 IMPORTING: Final = Access(
     reading=frozenset(), changing=frozenset({Role.TENANT_ADMIN}), reach=Reach.USERS, checks_itself=True
 )
@@ -129,7 +129,7 @@ def access_of(endpoint: Callable[..., Any]) -> Access | None:
 
 
 def reads(endpoint: Endpoint) -> Endpoint:
-    """Mark a route that is no GET, and that only reads: it is answered as a GET is."""
+    """Mark a route that only reads although its method is not GET; it is handled like a GET."""
     setattr(endpoint, _READS, True)
     return endpoint
 
@@ -140,7 +140,7 @@ def is_reading(scope: Scope, endpoint: Callable[..., Any]) -> bool:
 
 
 def permit(request: Request, endpoint: Callable[..., Any]) -> None:
-    """Let a request pass that its key allows. Raises Problem, and UnknownMemory for a memory of another user."""
+    """Let a request pass if its key allows it. Raises Problem, and UnknownMemory for a memory of another user."""
     found = permit_role(request.scope, endpoint)
     if found is None:
         return
@@ -154,9 +154,9 @@ def permit(request: Request, endpoint: Callable[..., Any]) -> None:
 
 
 def permit_role(scope: Scope, endpoint: Callable[..., Any]) -> tuple[Principal, Access] | None:
-    """Let a request pass that the roles of its key allow, which its body has no say in. Raises Problem.
+    """Let a request pass if the roles of its key allow it, whatever its body. Raises Problem.
 
-    Return who sent it and what the route takes, None where it takes nothing.
+    Return the principal and the route's access; None if the route needs no role.
     """
     access = access_of(endpoint)
     if access is None:
@@ -188,7 +188,7 @@ def check_owner(principal: Principal, user_id: str, agent_id: str | None) -> Non
 
 
 def check_erasing(principal: Principal) -> None:
-    """Check that a key may erase for good: a tenant's administrator, of all agents. Raises Problem."""
+    """Check that a key may erase permanently: it is a tenant administrator's, for all agents. Raises Problem."""
     _check_role(principal, frozenset({Role.TENANT_ADMIN}))
     if principal.agents is not None:
         raise _denied("the key is for some agents only, and others may have heard the words that would be erased")
@@ -199,7 +199,7 @@ def _other(agent_id: str) -> str:
 
 
 def _check_tenants(request: Request, principal: Principal, *, is_reading: bool) -> None:
-    """Check a request for what is the tenant's, or one agent's. Raises Problem."""
+    """Check a request for data of the tenant or of one agent. Raises Problem."""
     if not is_reading:
         raise _denied("this is about all users of the tenant: it takes a key for all users and agents")
     for agent_id in _agents(request, _body(request)):
@@ -231,19 +231,19 @@ def _check_named(request: Request, principal: Principal, access: Access, *, is_r
 
 
 def _check_memory(request: Request, principal: Principal, memory_id: str, *, is_reading: bool) -> None:
-    """Check whose a memory is; one of another user, or that the agents do not know, is as one that is not there."""
+    """Check the owner of a memory. Raises UnknownMemory if it is another user's, or hidden from the agents."""
     worker = ready_worker(request)
     owner = worker.queries.owner_of(principal.tenant, memory_id)
     memory = worker.shards.state(owner).memories.get(memory_id)
     known = principal.agents is None or any(memory and memory.visible_to(agent) for agent in principal.agents)
     if not known or not (owner.is_global or principal.has_user(owner.user_id)):
-        raise UnknownMemory(f"there is no memory {memory_id!r}")  # the very words of one that is not there
+        raise UnknownMemory(f"there is no memory {memory_id!r}")  # the same message as for a memory that does not exist
     if owner.is_global and not is_reading:
         raise _denied("what is for everyone takes a key for all users and agents")
 
 
 def default_user(principal: Principal, access: Access) -> str:
-    """Return whose memory a request is about that names no user."""
+    """Return the user of a request that names none."""
     return (access.reach is Reach.KEYS_USER and principal.only_user) or DEFAULT_USER
 
 
@@ -254,10 +254,10 @@ def _check_role(principal: Principal, roles: frozenset[Role]) -> None:
 
 
 def _body(request: Request) -> dict[str, Any]:
-    """Return the object that a request's body is; {} for none, and for a route that looks at none.
+    """Return the JSON object in a request's body; {} if there is none, or if the route reads no body.
 
-    Otherwise a name in a body that no route reads would decide the access. This is the edge's copy: what is
-    read from the request itself is gone for a route that reads its own messages.
+    Otherwise, a name in a body that no route reads would decide the access. The copy in the scope is the edge's:
+    reading the request itself would consume the messages of a route that reads them.
     """
     if getattr(request.scope["route"], "body_field", None) is None:
         return {}

@@ -1,4 +1,4 @@
-"""Problems: every refusal is application/problem+json, with a sentence that says what to do."""
+"""Problems: every refusal is application/problem+json, with a sentence that tells the caller what to do."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 
 MEDIA_TYPE: Final = "application/problem+json"
 MAX_ERRORS: Final = 100
-"""Errors that one answer lists: enough to mend a request."""
+"""The most errors in one answer, enough to correct a request."""
 RETRY_SECONDS: Final = 1
 MAX_PATH_CHARACTERS: Final = 300
-"""Of a path, as much as a refusal repeats."""
+"""The most characters of a path that a refusal repeats."""
 _STATUSES: Final[dict[type[Exception], HTTPStatus]] = {
     LogUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     RecordTooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
@@ -65,7 +65,7 @@ _STATUSES: Final[dict[type[Exception], HTTPStatus]] = {
     UnknownPosition: HTTPStatus.UNPROCESSABLE_ENTITY,
     UnknownCursor: HTTPStatus.UNPROCESSABLE_ENTITY,
 }
-"""What our own errors mean to a caller; subclasses mean the same."""
+"""The status of each of our own errors; subclasses share it."""
 OUT_OF_SESSION: Final = "the log's group has not heard of this worker for too long: ask again, or another worker"
 MOVING: Final = "partitions are moving between workers: ask again in a moment"
 UNKNOWN_HERE: Final = "is not known here: remove it or correct its name"
@@ -73,7 +73,7 @@ _BODY_HINT: Final = "the body must be a JSON object, sent with Content-Type: app
 
 
 class Problem(HTTPException):
-    """A request that is refused; `errors` are the faults of its body, each with its JSON path."""
+    """A refused request; `errors` are the faults of its body, each with its JSON path."""
 
     def __init__(self, status: HTTPStatus, detail: str, errors: Sequence[Fault] = ()) -> None:
         super().__init__(status, detail)
@@ -83,7 +83,7 @@ class Problem(HTTPException):
 def problem(
     status: int, detail: str, errors: Sequence[Fault] = (), headers: Mapping[str, str] | None = None
 ) -> Response:
-    """Return a refusal as a response; with 503 it says when to retry."""
+    """Return a refusal as a response; a 503 states when to retry."""
     http_status = HTTPStatus(status)
     body: dict[str, Any] = {
         "type": "about:blank",
@@ -96,13 +96,13 @@ def problem(
     extra = dict(headers or {})
     if http_status is HTTPStatus.SERVICE_UNAVAILABLE:
         extra.setdefault("Retry-After", str(RETRY_SECONDS))
-    # Text that is not UTF-8 may stand in a path that is named in the detail.
+    # A path in the detail may contain text that is not UTF-8.
     content = orjson.dumps(_clean(body))
     return Response(content, http_status.value, headers=extra, media_type=MEDIA_TYPE)
 
 
 def too_many(error: TooMany) -> Response:
-    """Return the answer to a key that has done too much: it says when to come back."""
+    """Return the refusal of a key that has exceeded a limit; it states when to retry."""
     seconds = max(1, math.ceil(error.seconds))
     return problem(HTTPStatus.TOO_MANY_REQUESTS, str(error), headers={"Retry-After": str(seconds)})
 
@@ -116,7 +116,7 @@ def _clean(value: Any) -> Any:  # noqa: ANN401 - any JSON
 
 
 def summary(errors: Sequence[Fault]) -> str:
-    """Return the first fault as a sentence, and how many more there are; past MAX_ERRORS none are looked for."""
+    """Return the first fault as a sentence, with the number of further ones, which are counted up to MAX_ERRORS."""
     more = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
     if len(errors) > MAX_ERRORS:
         more = f", and at least {MAX_ERRORS} more"
@@ -124,24 +124,24 @@ def summary(errors: Sequence[Fault]) -> str:
 
 
 class InvalidRequest(Problem):
-    """A request that is refused with 422 for its faults, of which the detail names the first."""
+    """A request that is refused with 422 for its faults; the detail states the first."""
 
     def __init__(self, *faults: Fault) -> None:
         super().__init__(HTTPStatus.UNPROCESSABLE_ENTITY, summary(faults), faults)
 
 
 def no_route(method: str, path: str) -> str:
-    """Return what to say of a path that no route answers."""
+    """Return the detail of a refusal for a path without a route."""
     return f"there is no route {method} {path[:MAX_PATH_CHARACTERS]}: /docs lists those there are"
 
 
 def not_offered(method: str, path: str, allowed: str) -> str:
-    """Return what to say of a method that no route of a path answers, where those of `allowed` are answered."""
+    """Return the detail of a refusal for a method that a path does not have; `allowed` are those that it has."""
     return f"{method} {path[:MAX_PATH_CHARACTERS]} is not offered: use {allowed}"
 
 
 def install(app: FastAPI) -> None:
-    """Have the app answer every error of ours with a problem."""
+    """Make the app answer each of our errors with a problem."""
     app.add_exception_handler(HTTPException, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     for kind in _STATUSES:
@@ -170,7 +170,7 @@ async def _invalid(_request: Request, error: Exception) -> Response:
 
 
 def forget_frames(errors: Iterable[Any]) -> None:
-    """Take the tracebacks from what validators raised: their frames keep it, and the body, for the collector."""
+    """Remove the tracebacks of validators' errors: their frames would keep the error and the body in memory."""
     for error in errors:
         if isinstance(known := error.get("ctx", {}).get("error"), Exception):
             known.__traceback__ = None
@@ -187,7 +187,7 @@ async def _of_ours(_request: Request, error: Exception) -> Response:
 
 
 async def _damaged(request: Request, error: Exception) -> Response:
-    """End the worker, unless something else has done so: with its next start the shard is folded anew."""
+    """End the worker, unless it has already failed; its next start folds the shard anew."""
     request.app.state.worker.fail(error)
     return problem(HTTPStatus.SERVICE_UNAVAILABLE, "a shard is damaged, and is folded anew: ask again in a moment")
 
@@ -196,7 +196,7 @@ def _fault(error: Any) -> Fault:  # noqa: ANN401 - pydantic's ErrorDetails
     where, *places = error["loc"]
     if error["type"] == "json_invalid":
         return Fault("$", f"is not JSON: {error['ctx']['error']} at character {places[0] if places else 0}")
-    if where == "body" and not places and error["type"] != "value_error":  # that one is our own, about the whole body
+    if where == "body" and not places and error["type"] != "value_error":  # our own value_error concerns the body
         return Fault("$", _BODY_HINT)
     path = path_of(places)
     if error["type"] == "extra_forbidden":

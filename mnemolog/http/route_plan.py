@@ -1,8 +1,8 @@
-"""Route plans: what a route takes is read and given to it as FastAPI does, by a plan that is made once.
+"""Route plans: each reads the arguments of a route from a request as FastAPI does, but is built only once.
 
-FastAPI works out for each request again in which order its dependencies are called, and goes through four kinds of
-parameters for each of them. A plan does the same with the same fields. It reads everything before it calls anything,
-and whatever is not as it should be is left to FastAPI, which says what is wrong in the words it always has.
+FastAPI determines the order of dependencies again for each request, and checks four kinds of parameters for each
+dependency. A plan does the same with the same fields. It reads everything before it calls anything, and leaves every
+invalid request to FastAPI, which then reports the error in its usual words.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from fastapi.routing import APIRoute
 
 Asked: TypeAlias = "list[dict[str, Any]]"
-"""What a request gives to each step by its name."""
+"""The arguments that a request gives to each step, by name."""
 
 _JSON: Final = "application/json"
 _PLAIN: Final = (str, int, float, datetime, Enum, types.NoneType)
@@ -44,12 +44,12 @@ _UNKNOWN: Final = (
     "parent_oauth_scopes",
     "concurrency",
 )
-"""What a plan gives to nobody: a route with a dependency that takes it has none."""
+"""The features that a plan does not support: a route with a dependency that uses one has no plan."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """A function to call, a dependency or at the end the route, and whose results it takes, by their places."""
+    """A function to call, a dependency or finally the route, and the places of the results that it takes."""
 
     call: Callable[..., Awaitable[Any]]
     given: tuple[tuple[str, int], ...]
@@ -57,13 +57,13 @@ class _Step:
 
 @dataclass(frozen=True, slots=True)
 class _Value:
-    """A parameter that is a single value under one name; FastAPI finds that out for each request again."""
+    """A parameter with a single value under one name, which FastAPI would determine again for each request."""
 
     field: ModelField
     alias: str
     place: tuple[str, str]
     header: bytes
-    """How ASGI spells the name of a header."""
+    """The header name in ASGI's spelling, in lower case."""
 
     @classmethod
     def of(cls, field: ModelField) -> _Value:
@@ -72,7 +72,7 @@ class _Value:
         return cls(field, field.alias, (info.in_.value, field.alias), field.alias.lower().encode("latin-1"))
 
     def of_request(self, request: Request) -> tuple[Any, list[Any]]:
-        """Return the value, or the default that is no other for anybody, and what is wrong."""
+        """Return the value, or the default, which is shared by all requests, and the errors."""
         match self.place[0]:
             case "header":
                 value = _header(request, self.header)
@@ -89,7 +89,7 @@ class _Value:
 
 
 def _is_single(field: ModelField) -> bool:
-    """Return whether a parameter is a single value under one name, and has a default of None, or of a plain value."""
+    """Return whether a parameter is a single value under one name, with None or a plain value as its default."""
     info = field.field_info
     return (
         _is_plain(info.annotation)
@@ -102,7 +102,7 @@ def _is_single(field: ModelField) -> bool:
 
 
 def _is_plain(annotation: Any) -> bool:  # noqa: ANN401 - a type hint
-    """Return whether a type is a plain one, or one of several; whatever is not known to be is read as FastAPI does."""
+    """Return whether a type is known to be plain, or a union of plain types; FastAPI reads all other types."""
     if typing.get_origin(annotation) is typing.Literal:
         return True
     if several := typing.get_args(annotation):
@@ -113,20 +113,20 @@ def _is_plain(annotation: Any) -> bool:  # noqa: ANN401 - a type hint
 
 
 class Plan:
-    """The steps of a route, each dependency once and before what takes it."""
+    """The steps of a route; each dependency occurs once, ahead of the functions that take it."""
 
     def __init__(self) -> None:
         self._steps: list[_Step] = []
         self._places: dict[Callable[..., Any], int] = {}
         self._params: list[tuple[int, Sequence[ModelField], str]] = []
-        """The parameters of each step that has some, and the member of a request that has them."""
+        """The parameters of each step that has some, and the member of a request that holds them."""
         self._values: list[tuple[int, _Value]] = []
-        """Those among them that are a single value."""
+        """The parameters that are a single value."""
         self._bodies: list[tuple[int, ModelField]] = []
         self._requests: list[tuple[int, str]] = []
 
     def add(self, dependant: Dependant) -> int | None:
-        """Add what a function takes, and then itself; return its place, or None where something is unknown here."""
+        """Add the dependencies of a function, and then itself; return its place, or None if that is unsupported."""
         call = dependant.call
         if call is None or not inspect.iscoroutinefunction(call) or not dependant.use_cache:
             return None
@@ -154,12 +154,12 @@ class Plan:
 
     @property
     def has_members_as_bodies(self) -> bool:
-        """Whether a parameter is a member of the body, as FastAPI has it where there are several or one asks for it."""
+        """Whether a parameter is a member of the body, as FastAPI requires for several bodies or `embed`."""
         names = {body.name for _, body in self._bodies}
         return len(names) > 1 or any(getattr(body.field_info, "embed", None) for _, body in self._bodies)
 
     def read(self, request: Request) -> Asked | None:
-        """Return what a request gives to the steps, or None where FastAPI is to read it, and perhaps to refuse it."""
+        """Return the arguments that a request gives to the steps; None leaves the request to FastAPI."""
         asked: Asked = [{} for _ in self._steps]
         try:
             for place, fields, member in self._params:
@@ -187,7 +187,7 @@ class Plan:
         return asked
 
     async def run(self, asked: Asked) -> Response:
-        """Call the steps in order; return what the route, which is the last, answers."""
+        """Call the steps in order; return the answer of the last one, the route."""
         results: list[Any] = []
         for step, values in zip(self._steps, asked, strict=True):
             for name, place in step.given:
@@ -198,7 +198,7 @@ class Plan:
 
 
 def plan_of(route: APIRoute) -> Plan | None:
-    """Return the plan of a route; None where it has what a plan does not know."""
+    """Return the plan of a route; None if a plan cannot support it."""
     answers = typing.get_type_hints(route.endpoint).get("return")
     if not (isinstance(answers, type) and issubclass(answers, Response)):
         return None
@@ -210,12 +210,12 @@ def plan_of(route: APIRoute) -> Plan | None:
 
 
 def _json(request: Request) -> Any:  # noqa: ANN401 - any JSON
-    """Return the JSON of a body. Raises where it is none, or is not said to be JSON in the plainest way."""
+    """Return the JSON of a body. Raises if it is not JSON, or if its Content-Type is not plainly JSON."""
     if (_header(request, b"content-type") or "").partition(";")[0] != _JSON:
         raise ValueError("said in another way, or not at all")
     return read_json(request.scope[BODY])
 
 
 def _header(request: Request, name: bytes) -> str | None:
-    """Return the first header of a name, which ASGI spells in small letters."""
+    """Return the first header of a name, which ASGI lower-cases."""
     return next((value.decode("latin-1") for key, value in request.scope["headers"] if key == name), None)

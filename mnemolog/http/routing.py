@@ -1,8 +1,8 @@
-"""What all routes have in common: JSON by orjson, a deadline for the log, and refusals documented as problems.
+"""The common behaviour of all routes: JSON by orjson, a deadline for the log, and refusals documented as problems.
 
-A route is a function below `@router.get` and its like, on a router that `routes` makes. A route that only reads and is
-no GET is marked with `@reads`, one that takes long by itself with `@takes_long`, one that takes another role than its
-module with `@needs`.
+A route is a function decorated with `@router.get` or another method, on a router from `routes`. Further decorators mark
+exceptions: `@reads` for a route that only reads although its method is not GET, `@takes_long` for one that is itself
+slow, and `@needs` for one that needs another role than its module.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ GIVEN_TWICE: Final = "is given more than once: say which one is meant"
 _TAKES_LONG: Final = "mnemolog_takes_long"
 _AT_ONCE: Final = "mnemolog_at_once"
 _RAISED: Final = "mnemolog.raised"
-"""The member of a request's scope that holds what its route has raised."""
+"""The member of a request's scope that holds the exception that its route raised."""
 _PROBLEM: Final = {
     "content": {
         MEDIA_TYPE: {
@@ -83,14 +83,14 @@ EVERYWHERE: Final = (
     HTTPStatus.INTERNAL_SERVER_ERROR,
 )
 WITH_KEYS: Final = (HTTPStatus.UNAUTHORIZED, HTTPStatus.TOO_MANY_REQUESTS)
-"""Answers to a request without a valid key, and to one too many of a key."""
+"""The refusals of a request without a valid key, and of one over a key's limits."""
 WITH_BODIES: Final = (
     HTTPStatus.REQUEST_TIMEOUT,
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
 )
 BY_WORKERS: Final = (HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.SERVICE_UNAVAILABLE)
-"""What every route answers that needs a started worker."""
+"""The refusals of every route that needs a started worker."""
 
 
 def refused(*statuses: HTTPStatus) -> dict[int | str, dict[str, Any]]:
@@ -104,7 +104,7 @@ def answers(**shapes: type[BaseModel]) -> dict[int | str, dict[str, Any]]:
 
 
 def takes_long(endpoint: Endpoint) -> Endpoint:
-    """Mark a route that takes long by itself: it is not ended because a partition of the log is silent."""
+    """Mark a route that is itself slow, so that the deadline for a silent log does not end it."""
     setattr(endpoint, _TAKES_LONG, True)
     return endpoint
 
@@ -116,14 +116,14 @@ def at_once(endpoint: Endpoint) -> Endpoint:
 
 
 class _Request(Request):
-    """A request whose JSON is read strictly: no NaN and no lone surrogates, which nothing behind it could carry."""
+    """A request whose JSON is read strictly: no NaN and no lone surrogates, which later steps could not encode."""
 
     async def json(self) -> Any:  # noqa: ANN401 - any JSON
         return read_json(await self.body())
 
 
 class _Router(APIRouter):
-    """A router whose settings hold for its routes, unless a route has its own."""
+    """A router whose access applies to its routes, unless a route has its own."""
 
     def __init__(self, access: Access | None, **options: Any) -> None:  # noqa: ANN401 - FastAPI's own
         super().__init__(**options)
@@ -143,7 +143,7 @@ def _answering_at_once(endpoint: Callable[[], Awaitable[Response]]) -> ASGIApp:
 
 
 class _ProcessRoute(APIRoute):
-    """A route about the process: it answers whatever the log and the group do, to who may ask it."""
+    """A route about the process: it answers permitted callers regardless of the log and the group."""
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:  # noqa: ANN401 - FastAPI's own
         has_body = set(options.get("methods") or ("GET",)) != {"GET"}
@@ -158,9 +158,10 @@ class _ProcessRoute(APIRoute):
 
     @cached_property
     def documented_query(self) -> frozenset[str]:
-        """The names of the query parameters that the document has at this route.
+        """The names of the query parameters that the OpenAPI document lists for this route.
 
-        They are read from what the document is made of: making all of it takes half a second of the event loop.
+        They are read from the document's source, because building the whole document blocks the event loop for half a
+        second.
         """
         declared = get_flat_params(Dependant(query_params=_query_params(self.dependant)))
         return frozenset(field.alias for field in declared)
@@ -178,8 +179,8 @@ class _ProcessRoute(APIRoute):
 class MemoryRoute(_ProcessRoute):
     """A route about memory.
 
-    It waits for a silent log no longer than its deadline. It answers what it has read only if no other worker can
-    have decided something else meanwhile. A plan reads valid requests, FastAPI all others.
+    It waits for a silent log no longer than its deadline. It returns what it has read only if no other worker can have
+    decided anything meanwhile. A plan reads valid requests, FastAPI all others.
     """
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:  # noqa: ANN401 - FastAPI's own
@@ -188,7 +189,7 @@ class MemoryRoute(_ProcessRoute):
         self._takes_long = hasattr(endpoint, _TAKES_LONG)
 
     async def answer(self, scope: Scope, receive: Receive) -> Response | None:
-        """Return the answer by the plan, None where FastAPI is to read the request. Raises what the route raises."""
+        """Return the answer by the plan; None leaves the request to FastAPI. Raises the route's exceptions."""
         if self._plan is None:
             return None
         request = _Request(scope, receive)
@@ -200,7 +201,7 @@ class MemoryRoute(_ProcessRoute):
         return await plan.run(asked)
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return what answers a request that the plan has left to FastAPI, within the same bounds."""
+        """Return the handler of a request that the plan has left to FastAPI, within the same bounds."""
         handler = super().get_route_handler()
 
         async def bounded(request: Request) -> Response:
@@ -215,7 +216,7 @@ class MemoryRoute(_ProcessRoute):
                 response = await handler(request)
         is_shown = response.status_code == HTTPStatus.OK and is_reading(request.scope, self.endpoint)
         if is_shown and not worker.is_in_session():
-            # The process was frozen between the question and the answer.
+            # The process was frozen between the request and the answer.
             raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, OUT_OF_SESSION)
         return response
 
@@ -223,17 +224,17 @@ class MemoryRoute(_ProcessRoute):
 class RouteStack:
     """ASGI middleware between the edge and the routes.
 
-    FastAPI's own layers, which close files and look whether an answer has begun, are passed by what needs neither: a
-    route that has a plan returns its answer, or raises before anything is sent.
+    FastAPI's own layers close files and check whether an answer has begun. A route with a plan needs neither and
+    bypasses them: it returns its answer, or raises before anything is sent.
     """
 
     def __init__(self, handlers: Mapping[Any, ExceptionHandler]) -> None:
-        """Take what answers the errors of routes."""
+        """Take the handlers of exceptions that routes raise."""
         self._fastapi: ASGIApp = ExceptionMiddleware(AsyncExitStackMiddleware(to_found_route), handlers)
         self._refusal: ASGIApp = ExceptionMiddleware(_raise, handlers)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Have the route that was found answer; errors that have a handler are answered by it."""
+        """Call the route that was found; handlers answer its exceptions."""
         route = scope.get(FOUND)
         if isinstance(route, MemoryRoute):
             enter_route(scope, route)
@@ -250,7 +251,7 @@ class RouteStack:
 
 
 async def _raise(scope: Scope, _receive: Receive, _send: Send) -> None:
-    raise scope.pop(_RAISED)  # held by no name here: an error that knows this frame would be kept by it
+    raise scope.pop(_RAISED)  # no local name holds it: its traceback refers to this frame, which would keep it alive
 
 
 def routes(
@@ -266,8 +267,8 @@ def routes(
 ) -> APIRouter:
     """Return a router for one part of the front door; `always` are the refusals of all its routes.
 
-    `access` holds for its routes, except those marked with `@needs`; a route that has neither is refused.
-    If it `checks_query`, query parameters that the document does not have are refused.
+    `access` applies to its routes, except those marked with `@needs`; a route that has neither is refused. If it
+    `checks_query`, query parameters that the document does not have are refused.
     """
     route = _ProcessRoute if about_process else MemoryRoute
     checks = [Depends(known_query)] if checks_query else []
@@ -288,18 +289,18 @@ def answer(body: Any, status: int = 200) -> Response:  # noqa: ANN401 - any JSON
 
 
 def event_stream(events: AsyncIterator[bytes]) -> Response:
-    """Return server-sent events as they come, which nothing on the way holds back."""
+    """Return server-sent events as a response that proxies do not buffer."""
     return StreamingResponse(events, media_type=EVENT_STREAM, headers=UNBUFFERED)
 
 
 def page_of(found: Sequence[T], view: Callable[[T], Any], page: int, size: int) -> dict[str, Any]:
-    """Return a page of what was found, each as its view shows it, and how much there is on all pages."""
+    """Return a page of results, each in its view, and the total over all pages."""
     items = [view(one) for one in found[(page - 1) * size : page * size]]
     return {"items": items, "total": len(found), "page": page, "page_size": size}
 
 
 def query_faults(request: Request, documented: Collection[str]) -> list[Fault]:
-    """Return what is wrong with the names in a query: each is known, and says one thing."""
+    """Return the faults in the names of a query: each must be known, and must occur once."""
     names = [name for name, _ in request.query_params.multi_items()]
     if len(set(names)) == len(names) and all(name in documented for name in names):
         return []
@@ -315,7 +316,7 @@ def _query_params(dependant: Dependant) -> list[ModelField]:
 
 
 async def known_query(request: Request) -> None:
-    """Refuse query parameters that the OpenAPI document does not have at this route. Raises Problem."""
+    """Refuse query parameters that the OpenAPI document does not list for this route. Raises Problem."""
     if not request.scope["query_string"]:
         return
     faults = query_faults(request, request.scope["route"].documented_query)

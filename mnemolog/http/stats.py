@@ -1,4 +1,4 @@
-"""Counts over a tenant: which users, agents, sessions and applications memories name, and how many."""
+"""Counts over a tenant: the users, agents, sessions and applications that memories name, and the number of each."""
 
 from typing import Annotated, Final
 

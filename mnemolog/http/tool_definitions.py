@@ -8,14 +8,14 @@ from typing import Any, Final, get_args
 from schemas.vocabulary.words import Category, MemoryType, Scope
 
 NOTHING_KNOWN: Final = "Nothing is known about that."
-"""What a search for a model answers where nothing is relevant."""
+"""The note of a model's search without relevant results."""
 CALLER_FIELDS: Final = ("user_id", "agent_id", "app_id")
-"""Whose memory it is, and of which application: said by the request or the URL, never by the model."""
+"""The arguments that name the owner and the application; the request or the URL gives them, never the model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """A tool's name, what it is for, and the JSON schema of its arguments."""
+    """A tool's name, its purpose, and the JSON schema of its arguments."""
 
     name: str
     description: str

@@ -1,4 +1,4 @@
-"""Spans of requests: the server's own, that of the memory operation in it, and what routes note there.
+"""Spans of requests: the server's own, that of the memory operation in it, and the notes of routes on it.
 
 The names are those of OpenTelemetry's conventions for generative AI (`gen_ai.memory.*`, in development) and for HTTP.
 """
@@ -35,7 +35,7 @@ DELETE: Final = "delete_memory"
 OPERATIONS: Final = {
     ("POST", "/v1/memories"): CREATE,
     ("POST", "/v1/tools/memory_add"): CREATE,
-    ("POST", "/v1/events"): UPSERT,  # what is in them is remembered, or changes what is
+    ("POST", "/v1/events"): UPSERT,  # their contents become memories, or change some
     ("POST", "/v1/conversations"): UPSERT,
     ("POST", "/v1/import"): UPSERT,
     ("POST", "/v1/search"): SEARCH,
@@ -52,7 +52,7 @@ OPERATIONS: Final = {
 """The memory operation of a route, by its method and template."""
 METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 OTHER_METHOD: Final = "_OTHER"
-"""What a sender made up is no name of a span, and no series of a metric."""
+"""The name for a sender's invented method, which must not become the name of a span or a metric series."""
 PROBES: Final = frozenset({"/health/live", "/health/ready", "/metrics"})
 STORE: Final = "gen_ai.memory.store.id"
 RECORD: Final = "gen_ai.memory.record.id"
@@ -63,10 +63,10 @@ QUERY: Final = "gen_ai.memory.query.text"
 
 
 def request_span(scope: Scope, statuses: Sequence[int]) -> AbstractContextManager[None]:
-    """Have a request be a span of the trace that it names; `statuses` has the answer's when the block ends.
+    """Open a span for a request, in the trace that it names; `statuses` has the answer's status when the block ends.
 
-    One that was sent from within is a part of its sender's. Neither the path nor the query is told, for both may name a
-    user: the route's template is.
+    The span of an internal request is part of its sender's. The span records the route's template, but neither the path
+    nor the query, because both may name a user.
     """
     if not telemetry.is_listened_to() or scope["path"] in PROBES:
         return _NO_SPAN
@@ -96,7 +96,7 @@ def _request_span(scope: Scope, statuses: Sequence[int]) -> Iterator[None]:
 
 
 def operation_span(scope: Scope, statuses: Sequence[int]) -> AbstractContextManager[None]:
-    """Have what a route does be a memory operation, where it is one; the store is the caller's tenant."""
+    """Open a span for the memory operation of a route, if it has one; its store is the caller's tenant."""
     if not telemetry.is_listened_to():
         return _NO_SPAN
     operation = OPERATIONS.get((scope["method"], _template(scope) or ""))
@@ -116,14 +116,14 @@ def _operation_span(operation: str, scope: Scope, statuses: Sequence[int]) -> It
 
 
 def note_memory(memory: Memory) -> None:
-    """Note the memory that the operation was about."""
+    """Note the memory that the operation concerned."""
     span = telemetry.current()
     span.note({RECORD: memory.memory_id, COUNT: 1})
     span.reveal(lambda: {RECORDS: _records([(memory, None)])})
 
 
 def note_found(query: str, results: Iterable[Found | FoundTurn]) -> None:
-    """Note what the operation found, and link it to the traces in which these memories were made."""
+    """Note the results of the operation, and link it to the traces in which these memories were formed."""
     if not telemetry.is_listened_to():
         return
     memories = [(one.memory, one.ranked.score) for one in results if isinstance(one, Found)]
@@ -134,13 +134,13 @@ def note_found(query: str, results: Iterable[Found | FoundTurn]) -> None:
 
 
 def _records(memories: Sequence[tuple[Memory, float | None]]) -> str:
-    """Return memories as the conventions have them: JSON of id, content, and score where there is one."""
+    """Return memories in the form of the conventions: JSON of id, content, and the score if there is one."""
     told = [{"id": one.memory_id, "content": one.content, "score": score} for one, score in memories]
     return orjson.dumps([{name: value for name, value in one.items() if value is not None} for one in told]).decode()
 
 
 def _carrier(scope: Scope) -> dict[str, str]:
-    """Return the trace that a request names; what is no trace is passed over by whoever reads it."""
+    """Return the trace headers of a request, which may be invalid; their reader ignores invalid ones."""
     wanted = (TRACEPARENT, TRACESTATE)
     return {
         name.decode("latin-1"): value.decode("latin-1")
@@ -150,6 +150,6 @@ def _carrier(scope: Scope) -> dict[str, str]:
 
 
 def _template(scope: Scope) -> str | None:
-    """Return a request's route as its template: a path has ids in it."""
+    """Return the template of a request's route, because a path contains ids."""
     path: str | None = getattr(scope.get(FOUND), "path_format", None)
     return path

@@ -1,4 +1,4 @@
-"""The clock of a running worker: looked at when it starts, watched beside the agents, and confirmed by an operator."""
+"""The clock of a running worker: checked at the start, monitored alongside the agents, and confirmed by an operator."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 WATCH_SECONDS: Final = 1.0
 ASK_SECONDS: Final = 10.0
-"""So often the other workers are asked what time it is, and the log for its newest record."""
+"""The interval of questions to the other workers about their time, and to the log about its newest record."""
 PROBATION_FILE: Final = "clock.json"
 MARGIN_SECONDS: Final = 10.0
 AHEAD_ADVICE: Final = (
@@ -53,7 +53,7 @@ class ClocksDiffer(Exception):
 
 
 async def look_back(clock: TrustedClock, inner: SqliteLog | KafkaLog, settings: Settings) -> None:
-    """Compare the clock of a worker that starts with its log; on Kafka, hear from now on what time the broker has."""
+    """Compare the clock of a starting worker with its log; on Kafka, also listen to the broker's time from now on."""
     if (newest := await newest_time(inner)) is not None:
         gap = timedelta(days=settings.clock_gap_days)
         clock.look_back(newest, gap, await asyncio.to_thread(_ran, settings.data_dir / PROBATION_FILE))
@@ -62,7 +62,7 @@ async def look_back(clock: TrustedClock, inner: SqliteLog | KafkaLog, settings: 
 
 
 def _ran(path: Path) -> timedelta:
-    """Return how long the clock had run steadily at earlier starts since the same gap."""
+    """Return how long the clock ran steadily at earlier starts since the same gap."""
     try:
         return timedelta(seconds=float(json.loads(path.read_bytes())["ran_seconds"]))
     except (OSError, ValueError, KeyError, TypeError):
@@ -70,7 +70,7 @@ def _ran(path: Path) -> timedelta:
 
 
 class Clocks:
-    """Watches one worker's clock, and says for all of them that it is right."""
+    """Monitors one worker's clock, and confirms the clocks of all workers."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class Clocks:
         cluster: ScatterGather,
         url: str,
     ) -> None:
-        """Take the clock to watch, the log that it dates, and the ways to decide and to ask."""
+        """Take the clock to monitor, the log that it dates, and the means to decide and to ask."""
         self._clock = clock
         self._inner = inner
         self._file = settings.data_dir / PROBATION_FILE
@@ -94,14 +94,14 @@ class Clocks:
 
     @property
     def log_ahead(self) -> timedelta:
-        """By how much the log's newest time lies ahead of the clock, at the last look; 0 where it is little."""
+        """How far the log's newest time was ahead of the clock at the last look; 0 if the difference is small."""
         if isinstance(self._inner, SqliteLog):
             self._newest = self._inner.newest_time()
         ahead = timedelta() if self._newest is None else self._newest - self._clock.now()
         return ahead if ahead > STEP else timedelta()
 
     def conditions(self) -> list[str]:
-        """Return what is wrong with the time, in sentences; [] where nothing is."""
+        """Return what is wrong with the time, in sentences; [] if nothing is."""
         doubt = self._clock.describe()
         return [*([] if doubt is None else [doubt]), *self._ahead()]
 
@@ -112,7 +112,7 @@ class Clocks:
         return [f"the log's newest time lies {spelt(ahead)} ahead of the clock: {AHEAD_ADVICE}"]
 
     def report_here(self) -> dict[str, Any]:
-        """Return how this worker's clock is: `{worker, now, machine, doubt, log_ahead_seconds, conditions}`."""
+        """Return the state of this worker's clock: `{worker, now, machine, doubt, log_ahead_seconds, conditions}`."""
         doubt = self._clock.doubt
         return {
             "worker": self._url,
@@ -128,13 +128,13 @@ class Clocks:
         return self.report_here()
 
     async def report(self) -> dict[str, Any]:
-        """Return how the clocks of all workers are: `{ok, workers}`. Raises PeerUnavailable."""
+        """Return the states of all workers' clocks: `{ok, workers}`. Raises PeerUnavailable."""
         workers = [self.report_here()]
         workers += [answer.body for answer in await self._cluster.ask_others("clock", {}, MARGIN_SECONDS)]
         return {"ok": not any(one["conditions"] for one in workers), "workers": workers}
 
     async def run(self) -> None:
-        """Hear witnesses, and keep how long a clock on probation has run, without end."""
+        """Listen to witnesses of the time, and record how long a clock on probation has run, without end."""
         loop = asyncio.get_running_loop()
         asked_at = loop.time() - ASK_SECONDS
         while True:
@@ -142,7 +142,7 @@ class Clocks:
                 self._clock.hear(KERNEL, machine)
             if loop.time() - asked_at >= ASK_SECONDS:
                 asked_at = loop.time()
-                with suppress(PeerUnavailable, LogError):  # asked again in the next round
+                with suppress(PeerUnavailable, LogError):  # the next round asks again
                     await self._look_around()
                 await asyncio.to_thread(self._keep_probation)
             await asyncio.sleep(WATCH_SECONDS)
@@ -159,7 +159,7 @@ class Clocks:
         self._is_known_ahead = bool(ahead)
 
     def _keep_probation(self) -> None:
-        """Write how long the clock has run steadily since a gap: a machine that is used for hours a day needs days."""
+        """Record how long the clock has run steadily since a gap: a machine in use for hours a day needs days."""
         doubt = self._clock.doubt
         try:
             if doubt is not None and doubt.cause == GAP:
@@ -172,7 +172,7 @@ class Clocks:
             log.warning("%s cannot be written (%s): the next start waits anew", self._file, error.strerror)
 
     async def confirm(self, seconds: float) -> dict[str, Any]:
-        """Believe the clocks of all workers, and have the log go on from them: a tick of every partition says so.
+        """Trust the clocks of all workers, and make the log continue from them, by a tick in every partition.
 
         Returns `{as_of, applied, workers}`. Raises PeerUnavailable, ClocksDiffer.
         """
@@ -197,7 +197,7 @@ class Clocks:
 
 
 def _confirmation(by: str | None) -> Callable[[int, datetime], DecayDue]:
-    """Return what makes the tick of a partition by which an operator, with a key of that id, says what time it is."""
+    """Return the builder of a partition's tick by which an operator, with a key of that id, confirms the time."""
 
     def make(partition: int, as_of: datetime) -> DecayDue:
         tick = decay_due(partition, CLOCK, as_of)

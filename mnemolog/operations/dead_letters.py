@@ -1,4 +1,4 @@
-"""Dead letters: records that could not be read or handled, listed, and sent back where they came from."""
+"""Dead letters: records that could not be read or handled, to list, and to send back to their origin."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WITHHELD: Final = "withheld"
 
 
 class DeadLetters:
-    """The dead letters of all partitions, as the log has them."""
+    """The dead letters of all partitions, read from the log."""
 
     def __init__(self, log: Log) -> None:
         self._log = log
@@ -35,16 +35,16 @@ class DeadLetters:
     async def waiting(self) -> list[DeadLetter]:
         """Return the letters that were not sent back, oldest first in each partition.
 
-        What stands in the topic and is no letter is one about itself.
+        A record in the topic that is not a letter counts as a letter about itself.
         """
         return [letter for letter, _ in await self._waiting()]
 
     async def retry(self, ids: Collection[str] | None = None) -> list[str]:
-        """Append letters (all, or those named) to where they came from again; return the ids of those that were.
+        """Append letters (all, or those named) to their origins again; return the ids of those that were appended.
 
-        Two calls at once, or one that dies before its note is durable, append a record twice: its header says where it
-        stood first, so that it counts once also where its bytes name no id. What is no letter stays where it is, and so
-        does what the log does not take: only compressed did it come so large.
+        Two concurrent calls, or a crash ahead of a durable note, append a record twice. Its header gives its first
+        position, so that it counts once even if its bytes contain no id. Records that are not letters stay in place,
+        and so do records that the log rejects, because only compression made them fit.
         """
         sent = []
         for letter, record in await self._waiting():
@@ -72,7 +72,7 @@ class DeadLetters:
         return sent
 
     async def _waiting(self) -> list[tuple[DeadLetter, Record]]:
-        """Return the letters that were not sent back, each with the record that it came in."""
+        """Return the letters that were not sent back, each with its record."""
         topic = DEAD_LETTERS.name
         waiting: dict[str, tuple[DeadLetter, Record]] = {}
         for partition in range(await self._log.partitions(topic)):
@@ -91,7 +91,7 @@ class DeadLetters:
 
 
 def letter_of(record: Record) -> DeadLetter:
-    """Return a dead letter; a record that is none is one itself."""
+    """Return the dead letter in a record; a record that is not a letter becomes a letter about itself."""
     try:
         return codec.decode_as(record.value, DeadLetter)
     except codec.Undecodable as error:
@@ -99,9 +99,9 @@ def letter_of(record: Record) -> DeadLetter:
 
 
 def may_read(caller: Principal, letter: DeadLetter) -> bool:
-    """Return whether a caller may see a letter's words: a reader of the user that its key names, and who needs no key.
+    """Return whether a caller may see a letter's words: it reads the letter's user, or needs no key.
 
-    An operator may send back letters that only their own readers may read.
+    An operator may send back letters that the operator may not read.
     """
     if caller.key_id is None:
         return True
@@ -113,10 +113,10 @@ def may_read(caller: Principal, letter: DeadLetter) -> bool:
 
 
 def view(letter: DeadLetter, *, shows_words: bool = True) -> dict[str, Any]:
-    """Return a letter as JSON, with the beginning of its bytes as text where they are text, else in base64.
+    """Return a letter as JSON, with the beginning of its bytes as text if possible, else in base64.
 
-    Where its words are not shown the value is empty, its encoding `withheld`, and the detail too: it may name what
-    stands in the record, such as a field that nobody knows.
+    If its words are not shown, the value is empty, and its encoding and the detail are `withheld`, because the detail
+    may quote the record, such as an unknown field.
     """
     begin = letter.value[:PREVIEW_BYTES]
     try:

@@ -1,4 +1,4 @@
-"""Digests: one hash for each projection and one over all, to tell whether two folds of the log are the same."""
+"""Digests: one hash for each projection and one over all, to tell whether two folds of the log are equal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Digests:
-    """The digests of this worker's users, and of all."""
+    """The digests of this worker's users, and of all users."""
 
     def __init__(self, shards: Shards, cluster: ScatterGather) -> None:
         self._shards = shards

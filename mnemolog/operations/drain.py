@@ -33,7 +33,7 @@ class DrainTimeout(Exception):
 
 
 class Drain:
-    """Brings the partitions of this worker, or all, to where everything published is searchable, and counts it."""
+    """Makes everything published to this worker's partitions, or to all, searchable, and counts it."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Drain:
     async def run(self, seconds: float) -> dict[str, int]:
         """Drain all partitions and return the counts. Raises DrainTimeout, WorkersDiffer, PeerUnavailable."""
         await self._cluster.check_settings()
-        # With others twice: the first moves what lies on the wrong partitions, perhaps to a worker that was done.
+        # Twice with other workers: the first round moves misplaced records, perhaps to a worker that had finished.
         for _ in range(2 if self._cluster.has_others else 1):
             answers = await self._cluster.gather(
                 self.run_local(seconds), "drain", {"timeout": seconds}, seconds + MARGIN_SECONDS
@@ -82,7 +82,7 @@ class Drain:
                 items = await self._ends((INBOX,))
                 while not self._is_handled(items):  # noqa: ASYNC110 - the transport has no event for it
                     await asyncio.sleep(POLL_SECONDS)
-                await fold_with_retry(self._fold)  # what was decided at once is handled before it is folded
+                await fold_with_retry(self._fold)  # immediate decisions are handled before they are folded
                 await self._index_sync.flush()
                 await self._turn_vectors.catch_up()
         except TimeoutError:
@@ -90,10 +90,10 @@ class Drain:
         return await self.counts()
 
     async def counts(self) -> dict[str, Any]:
-        """Return how many of this worker's observations ended how, and how many of its memories are active.
+        """Return the number of this worker's observations by outcome, and the number of its active memories.
 
-        `{observations, remembered, nothing, rejected, dead, memories}`; `dead` also counts what became a dead letter
-        and is no observation, or none that can be read.
+        `{observations, remembered, nothing, rejected, dead, memories}`; `dead` also counts dead letters that are not
+        observations, or not readable ones.
         """
         numbers = {"observations": 0, "remembered": 0, "nothing": 0, "rejected": 0, "dead": 0, "memories": 0}
         for partition in self._shards.held():
@@ -118,7 +118,7 @@ class Drain:
             await asyncio.sleep(POLL_SECONDS)
 
     async def _fold(self) -> None:
-        """Fold what is not folded yet. Where all is, nothing is waited for: the caller may have no time to give."""
+        """Fold the remaining records. If there are none, return at once, because the caller may be out of time."""
         ends = {**await self._ends((LEDGER,)), (GLOBALS.name, 0): await self._log.end(GLOBALS.name, 0)}
         for (topic, partition), end in ends.items():
             await self._shards.up_to(topic, partition, end)

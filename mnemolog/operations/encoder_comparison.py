@@ -1,4 +1,4 @@
-"""Encoders compared: questions whose answer is known are asked of the vectors of each."""
+"""The comparison of encoders: questions with known answers search the vectors of each."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 _DEPTHS: Final = (5, 10)
 Recall: TypeAlias = tuple[float, float, float]
-"""Of one question: the share of what it expects in the first 5 and 10, and the seconds that it took."""
+"""The result of one question: the shares of its expected ids in the first 5 and 10 results, and the seconds taken."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledQuestion:
-    """A question whose answer is known: memories, or the events that they are from."""
+    """A question with a known answer: memories, or the events that they come from."""
 
     owner: Owner
     query: str
@@ -38,7 +38,7 @@ class LabelledQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Recalls:
-    """What two encoders find, by the place of the question."""
+    """The results of two encoders, by the place of the question."""
 
     active: str
     other: str
@@ -46,7 +46,7 @@ class Recalls:
     of_other: Mapping[int, Recall]
 
     def report(self) -> dict[str, Any]:
-        """Return both recalls, and `differing`: the places of questions whose recall at 5 is not the same."""
+        """Return both recalls, and `differing`: the places of questions whose recall at 5 differs."""
         both = [(place, self.of_active[place], self.of_other[place]) for place in sorted(self.of_active)]
         return {
             "questions": len(both),
@@ -63,7 +63,7 @@ async def ask(
     questions: Mapping[int, LabelledQuestion],
     now: datetime,
 ) -> dict[int, Recall]:
-    """Return what is found by an encoder's vectors. Raises EmbedderUnavailable, EmbedderRefused, NotHeld."""
+    """Return the results with an encoder's vectors. Raises EmbedderUnavailable, EmbedderRefused, NotHeld."""
     search = IndexSearch(shards, _FreshIndex(shards, encoding), embedder)
     results = {}
     for place, question in questions.items():
@@ -78,7 +78,7 @@ async def ask(
 
 
 class _FreshIndex:
-    """An index of an encoding, made from the shards for one comparison."""
+    """An index of an encoding, built from the shards for one comparison."""
 
     def __init__(self, shards: Shards, encoding: Encoding | None) -> None:
         self._shards = shards
@@ -93,7 +93,7 @@ class _FreshIndex:
         return await self._indexes[owner].search(query)
 
     def mark_dirty(self, owner: Owner, ids: Iterable[str]) -> None:
-        """Forget what was made of the user's memories: they have changed."""
+        """Drop the cached index of the user, whose memories have changed."""
         del ids
         self._indexes.pop(owner, None)
 

@@ -1,4 +1,4 @@
-"""Encodings: vectors that other encoders make of this worker's memories, beside those that serve."""
+"""Encodings: vectors of this worker's memories by other encoders, in addition to the serving vectors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 BATCH: Final = 64
 SAMPLE: Final = 16
-"""Texts that a forecast embeds, after one that loads the model."""
+"""The number of texts that a forecast embeds, after one that loads the model."""
 
 
 class ReembedRefused(Exception):
@@ -33,7 +33,7 @@ class ReembedRefused(Exception):
 
 @dataclass(slots=True)
 class Progress:
-    """How far a reembedding has come, in memories."""
+    """The progress of a reembedding, in memories."""
 
     encoder: str
     done: int = 0
@@ -42,12 +42,12 @@ class Progress:
 
 
 class EncodingBuilder:
-    """Makes vectors of this worker's memories by any encoder, each in a file of its own, one encoder's at a time."""
+    """Computes vectors of this worker's memories by any encoder, each in its own file, for one encoder at a time."""
 
     def __init__(
         self, folder: Path, make: Callable[[str], ClosableEmbedder], known: dict[str, Embedder], shards: Shards
     ) -> None:
-        """`make` makes the embedder of a setting that is not `known`."""
+        """`make` builds the embedder of a setting that is not `known`."""
         self._folder = folder
         self._make = make
         self._embedders = dict(known)
@@ -55,18 +55,18 @@ class EncodingBuilder:
         self._made: list[ClosableEmbedder] = []
         self._running = asyncio.Lock()
         self._encoder = ""
-        """Whose vectors are being made; several may wait to make what is left of the same."""
+        """The encoder at work; several callers may wait to complete the vectors of the same one."""
         self.progress: Progress | None = None
         self.finished: Progress | None = None
-        """The share that was made last, which counts while other workers make theirs."""
+        """The share that was completed last, which counts while other workers compute theirs."""
 
     async def close(self) -> None:
-        """Close the encoders that were made here."""
+        """Close the encoders that were created here."""
         for embedder in self._made:
             await embedder.close()
 
     async def forecast(self, encoder: str) -> dict[str, Any]:
-        """Return what reembedding would take: memories, characters, tokens and seconds, by a sample of texts.
+        """Return the cost of a reembedding: memories, characters, tokens and seconds, estimated from a sample of texts.
 
         Raises EmbedderUnavailable, EmbedderRefused, EmbedderUnusable.
         """
@@ -83,7 +83,7 @@ class EncodingBuilder:
         seconds = 0.0
         if texts:
             await embedder.embed(texts[:1])
-            # Marked, because an embedder may remember what it was asked a moment ago.
+            # Made unique, because an embedder may cache recent texts.
             sample = [f"{text} {time.monotonic_ns()}" for text in texts[:: len(texts) // SAMPLE + 1]]
             begin = time.monotonic()
             await embedder.embed(sample)
@@ -98,10 +98,10 @@ class EncodingBuilder:
         }
 
     async def build(self, encoder: str, go_on: Callable[[], None] = lambda: None) -> dict[str, Any]:
-        """Make what an encoder lacks of vectors; what was made before, also by a build that ended early, is kept.
+        """Compute the missing vectors of an encoder; existing ones, also from an interrupted build, are kept.
 
-        `go_on` is called before each batch and raises what ends it. Raises ReembedRefused, and as `forecast`. The
-        worker serves all the while, by the encoder that is active.
+        `go_on` is called ahead of each batch, and raises to end the build. Raises ReembedRefused, and as `forecast`.
+        The worker keeps serving with the active encoder.
         """
         embedder = self.embedder(encoder)
         async with self.alone(encoder):
@@ -125,12 +125,12 @@ class EncodingBuilder:
 
     @property
     def is_running(self) -> bool:
-        """Whether vectors are being made."""
+        """Whether vectors are being computed."""
         return self._running.locked()
 
     @asynccontextmanager
     async def alone(self, encoder: str) -> AsyncIterator[None]:
-        """Wait for whoever makes the same encoder's vectors, whose caller may have gone. Raises ReembedRefused."""
+        """Wait for an earlier run of the same encoder, whose caller may have gone. Raises ReembedRefused."""
         if self._running.locked() and self._encoder != encoder:
             raise ReembedRefused("another reembedding is running already: wait until it is done")
         async with self._running:
@@ -153,24 +153,24 @@ class EncodingBuilder:
         return self._folder / f"{name}.sqlite3"
 
     def open(self, embedder: Embedder) -> Encoding:
-        """Open an encoder's vectors, none where there are none yet. Raises ShardUnavailable."""
+        """Open an encoder's vectors, empty if none exist yet. Raises ShardUnavailable."""
         return Encoding(self._path(embedder), embedder.model)
 
     def existing(self, embedder: Embedder) -> Encoding | None:
-        """Open an encoder's vectors; None where none were made. Raises ShardUnavailable."""
+        """Open an encoder's vectors; None if none exist. Raises ShardUnavailable."""
         return self.open(embedder) if self._path(embedder).exists() else None
 
     def made_by(self, encoding: Encoding) -> Embedder:
-        """Return the embedder that makes an encoding's vectors."""
+        """Return the embedder that computes an encoding's vectors."""
         return next(one for one in self._embedders.values() if one.model == encoding.model)
 
     async def missing(self, encoding: Encoding) -> list[tuple[Owner, list[Memory]]]:
-        """Return what an encoding lacks of the shards held; global memories, which each worker has, are among it."""
+        """Return the memories of the held shards that an encoding lacks; each worker has the global ones too."""
         lacking = []
         for shard in self._shards.all():
             for owner in shard.ledger.owners():
                 if shard.retired:
-                    break  # it has moved: another worker makes what its users lack
+                    break  # it has moved: another worker computes the vectors of its users
                 if memories := encoding.missing(owner, shard.ledger.state(owner).memories.values()):
                     lacking.append((owner, memories))
                 await asyncio.sleep(0)
@@ -183,7 +183,7 @@ class EncodingBuilder:
         encoder: str,
         go_on: Callable[[], None] = lambda: None,
     ) -> dict[Owner, list[str]]:
-        """Embed what an encoding lacks, until it lacks nothing; return which memories that were."""
+        """Embed the memories that an encoding lacks, until it lacks none; return their ids."""
         made: dict[Owner, list[str]] = {}
         begin, done = time.monotonic(), 0
         self.progress = progress = Progress(encoder)
@@ -195,7 +195,7 @@ class EncodingBuilder:
                         go_on()
                         vectors = await embedder.embed([memory.content for memory in part])
                         stored = [vector_bytes(vector) for vector in vectors]
-                        known = self._known(owner)  # what was erased meanwhile is not written again
+                        known = self._known(owner)  # memories that were erased meanwhile are not written again
                         kept = [
                             (one, vector) for one, vector in zip(part, stored, strict=True) if one.memory_id in known
                         ]
@@ -209,7 +209,7 @@ class EncodingBuilder:
         return made
 
     def _known(self, owner: Owner) -> Container[str]:
-        """Return the ids of an owner's memories; none where another worker holds them by now."""
+        """Return the ids of an owner's memories; none if another worker now holds them."""
         try:
             return self._shards.state(owner).memories
         except NotHeld:
@@ -222,6 +222,6 @@ def _batches(memories: Sequence[Memory]) -> Iterator[Sequence[Memory]]:
 
 
 def _tokens(text: str) -> int:
-    """Estimate the tokens of a text: one for each character beyond Latin scripts, one for four others, and two ends."""
+    """Estimate the tokens of a text: one for each wide character, one for four others, and two for the ends."""
     wide = sum(letter >= "\u2e80" for letter in text)
     return 2 + wide + (len(text) - wide + 3) // 4

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from streams.sealing.user_keys import UserKeys
 
 RECORDS_AT_ONCE: Final = 500
-"""Sealed in one transaction. What was committed stays if the command is interrupted."""
+"""The number of records sealed in one transaction. Committed ones stay sealed if the command is interrupted."""
 LIE_IN_CLEAR: Final = frozenset({KEYS.name, WEBHOOK_PROGRESS.name})
-"""Topics that are never sealed: they are compacted by their message keys, and hold nobody's words."""
+"""Topics that are never sealed: they are compacted by their message keys, and hold no user's words."""
 
 
 class NothingToRotate(Exception):
@@ -33,10 +33,10 @@ class NothingToRotate(Exception):
 
 
 async def encrypt_log(settings: Settings, progress: Callable[[int], None]) -> int:
-    """Seal every unencrypted record in place; return how many there were. No worker may run meanwhile.
+    """Seal every unencrypted record in place; return the number of these. No worker may run meanwhile.
 
-    Whoever reads the log reads the same as before, so digests stay equal. Shards are deleted, and folded again at the
-    next start. It can be interrupted and run again. Raises LogLocked, LogError.
+    Readers of the log see no difference, so digests stay equal. Shards are deleted, and folded again at the next start.
+    It can be interrupted and run again. Raises LogLocked, LogError.
     """
     create_privately()
     await check_folder(settings)
@@ -88,7 +88,7 @@ class MasterKeyRotation:
             own = self._own_file()
             if own is not None:
                 before = own.read_text("ascii").split()
-                if len(before) == 1:  # otherwise a rotation was interrupted, and goes on
+                if len(before) == 1:  # otherwise an interrupted rotation continues
                     write_keys(own, [make_key(), *before])
             given = given_keys(self._settings)
             if given is None:
@@ -97,7 +97,7 @@ class MasterKeyRotation:
             wrapped = await self._keys.rotate()
             if isinstance(self._inner, SqliteLog):  # Kafka compacts by itself
                 await self._inner.compact(KEYS.name)
-                # A gap may hold a copy that the former master key opens.
+                # A gap may hold a copy that the former master key can unwrap.
                 await clear_stale_bytes(self._inner)
             # If keys under another master key remain, the next rotation drops it.
             if own is not None and self._keys.ring.wrapped_by().keys() <= {given.newest}:

@@ -1,4 +1,4 @@
-"""Generations on disk: complete sets of shards in numbered folders, of which a pointer names the active one."""
+"""Generations on disk: complete sets of shards in numbered folders, with a pointer to the active one."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 ACTIVE_FILE: Final = "active"
 POINTER_PATTERN: Final = re.compile(r"(\d+)(?: (-?\d+))?")
-"""Content of the active file: the number of a generation, and how many switches there were."""
+"""The content of the active file: the number of a generation, and the number of switches so far."""
 NO_SWITCHES: Final = -1
-"""Of a worker that has made none: its first generation is as good as the one that the others have."""
+"""The count of a worker that has made no switch: its first generation is equivalent to the one of the others."""
 BUILDING_FILE: Final = "building"
-"""Stands in a generation's folder until it is complete: an interrupted rebuild goes on there."""
+"""The marker in a generation's folder until it is complete; an interrupted rebuild continues there."""
 
 
 def active_folder(data_dir: Path) -> Path:
@@ -39,12 +39,12 @@ class Generations:
 
     @property
     def active(self) -> int:
-        """The number of the active generation; the newest complete one when the pointer is lost: all are folds."""
+        """The number of the active generation; without the pointer, the newest complete one, since all are folds."""
         return self._read_pointer()[0]
 
     @property
     def switches(self) -> int:
-        """How many switches all workers had made when this one made its last; a worker that is behind has fewer.
+        """The number of switches by all workers when this one made its last; a worker that is behind has fewer.
 
         NO_SWITCHES for a worker whose shards are new.
         """
@@ -57,7 +57,7 @@ class Generations:
 
     @property
     def active_files(self) -> list[Path]:
-        """The files of the active generation's shards that are not empty; where its pointer is lost none is written."""
+        """The files of the active generation's shards that are not empty; a lost pointer is not written again."""
         active, _ = self._pointer_there() or self._pointer_lost()
         return [path for path in sorted(self.folder(active).glob("*.sqlite")) if path.stat().st_size]
 
@@ -75,7 +75,7 @@ class Generations:
         return max(building) if building else max([self.active, *self._all()]) + 1
 
     def begin(self, generation: int) -> Path:
-        """Return the folder of a generation that is to be built, or brought up to date; drop others half built.
+        """Return the folder of a generation to build or bring up to date; drop other incomplete ones.
 
         Raises ShardUnavailable.
         """
@@ -87,7 +87,7 @@ class Generations:
                 folder.mkdir(FOLDER_MODE, parents=True)
                 try:
                     (folder / BUILDING_FILE).touch()
-                except OSError:  # without its mark it would be complete
+                except OSError:  # without its marker it would count as complete
                     folder.rmdir()
                     raise
         return folder
@@ -95,15 +95,15 @@ class Generations:
     def finish(self, generation: int, switches: int) -> None:
         """Mark a generation as complete, and make it the active one.
 
-        Raises ShardUnavailable: where there is no room for it, all is as it was, and the next rebuild goes on there.
+        Raises ShardUnavailable if the disk is full; nothing has changed then, and the next rebuild continues there.
         """
-        self._write_pointer(generation, switches)  # which takes room; the rest takes none
+        self._write_pointer(generation, switches)  # this needs disk space; the following steps need none
         with advise_on_failure(self._folder):
             (self.folder(generation) / BUILDING_FILE).unlink(missing_ok=True)
         self._put_pointer_in_place()
 
     def activate(self, generation: int, switches: int) -> None:
-        """Name the active generation, atomically and durably. Raises ShardUnavailable."""
+        """Set the active generation, atomically and durably. Raises ShardUnavailable."""
         self._write_pointer(generation, switches)
         self._put_pointer_in_place()
 
@@ -128,7 +128,7 @@ class Generations:
         shutil.rmtree(self.folder(generation), ignore_errors=True)
 
     def drop_half_built(self) -> None:
-        """Delete what rebuilds that did not end have left."""
+        """Delete the remains of incomplete rebuilds."""
         for generation in set(self._all()) - set(self.complete()):
             self.drop(generation)
 

@@ -1,4 +1,4 @@
-"""What the model cost, over all workers: windows answered and tokens by user, agent, day or model; and may cost."""
+"""The model's cost over all workers: answered windows and tokens by user, agent, day or model; and its budgets."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ SHOWN: Final[dict[UsageGrouping, tuple[str, ...]]] = {
     "day": ("day",),
     "model": ("model",),
 }
-"""The fields that rows are named by."""
+"""The fields that identify a row."""
 PEER_SECONDS: Final = 2.0
-"""How long another worker may take before a window does without its tokens."""
+"""How long to wait for another worker before a window's budget is checked without that worker's tokens."""
 
 
 class ModelUsages:
-    """What this worker's users cost, and all."""
+    """The costs of this worker's users, and of all users."""
 
     def __init__(self, shards: Shards, cluster: ScatterGather) -> None:
         self._shards = shards
         self._cluster = cluster
 
     async def read_local(self, by: UsageGrouping, span: Span) -> dict[str, Any]:
-        """Return what this worker's users cost, as rows in JSON; while a disk is full, until shortly before."""
+        """Return the costs of this worker's users as JSON rows; while the disk is full, the latest are missing."""
         rows: list[ModelUsage] = []
-        for shard in self._shards.all()[:-1]:  # the last is that of the globals, which no model is asked for
+        for shard in self._shards.all()[:-1]:  # the last shard holds global memories, which need no model
             shard.writes.try_commit()
             rows += await asyncio.to_thread(usage, shard.path, by, span)
         return {"rows": [[*row] for row in combined(rows)]}
 
     async def tokens_of(self, tenant: str, since: datetime) -> int:
-        """Return how many tokens a tenant's users cost since an instant; while a worker is away, those of this one."""
+        """Return the tokens of a tenant's users since an instant; if a worker is unavailable, only this one's."""
         span = Span(since=since)
         try:
             bodies = await self._gathered("agent", span, PEER_SECONDS)
@@ -57,7 +57,7 @@ class ModelUsages:
         return sum(row.tokens_in + row.tokens_out for row in rows if row.tenant == tenant)
 
     async def read(self, by: UsageGrouping, span: Span) -> dict[str, Any]:
-        """Return what all users cost: `{items, calls, tokens_in, tokens_out}`. Raises PeerUnavailable."""
+        """Return the costs of all users: `{items, calls, tokens_in, tokens_out}`. Raises PeerUnavailable."""
         bodies = await self._gathered(by, span, None)
         rows = combined(ModelUsage(*row) for body in bodies for row in body["rows"])
         names = SHOWN[by]
@@ -70,7 +70,7 @@ class ModelUsages:
         }
 
     async def _gathered(self, by: UsageGrouping, span: Span, seconds: float | None) -> list[dict[str, Any]]:
-        """Return every worker's rows; each has so many seconds, None for as long as it takes."""
+        """Return every worker's rows; `seconds` is the time limit of each, None for no limit."""
         request = {
             "by": by,
             "since": span.since and instant(span.since),
@@ -80,7 +80,7 @@ class ModelUsages:
 
 
 class TokenBudgets:
-    """What policies let a window cost: the tokens of a user and of a tenant in a day, in UTC, by the log."""
+    """The budgets of policies for windows: the tokens of a user and of a tenant in a day, in UTC, from the log."""
 
     def __init__(self, usages: ModelUsages, shards: Shards, clock: Clock) -> None:
         self._usages = usages
@@ -88,9 +88,9 @@ class TokenBudgets:
         self._clock = clock
 
     async def allow(self, window: Window) -> bool:
-        """Return whether a window's user and tenant have cost less today than its policy says.
+        """Return whether a window's user and tenant have spent less today than its policy allows.
 
-        A tenant's tokens are those of all workers; while one of them is away, those of this one. Raises NotHeld.
+        A tenant's tokens are those of all workers; if one of them is unavailable, those of this one. Raises NotHeld.
         """
         policy, owner = window.policy or Policy(), Owner(window.tenant, window.user_id)
         midnight = self._clock.now().replace(hour=0, minute=0, second=0, microsecond=0)

@@ -1,8 +1,8 @@
-"""Rebuild: folds the log from offset 0 into a generation beside the live one, verifies it, and switches.
+"""Rebuild: folds the log from offset 0 into a new generation while the live one serves, verifies it, and switches.
 
-In two steps, because several workers each build their partitions: all build and verify, and only then all switch. Every
-shard is a fold of the same log, so a worker that dies between the two leaves nothing wrong behind; it switches when it
-is back.
+There are two steps, because several workers each build their partitions: first all build and verify, and only then all
+switch. Every shard is a fold of the same log, so a worker that dies between the two steps does no harm; it switches
+after its restart.
 """
 
 from __future__ import annotations
@@ -55,38 +55,38 @@ class UnknownGeneration(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RebuildPlan:
-    """What all workers build and switch to; its fields are those of the requests that they send each other."""
+    """The target of a rebuild on all workers; its fields are those of the requests between the workers."""
 
     what: What
     generation: int
     rebuild_id: str
     switches: int
-    """How many switches all workers will have made, this one included."""
+    """The number of switches by all workers, including this one."""
     encoder: str = ""
-    """The encoder whose vectors the index gets, and that serves from the switch on; empty: that which serves."""
+    """The encoder whose vectors the index gets, and that then serves; empty for the encoder that serves now."""
 
     def request(self) -> dict[str, Any]:
-        """Return what the other workers are asked; workers of an earlier version know of no encoder."""
+        """Return the request to the other workers; workers of an earlier version do not know encoders."""
         fields = asdict(self)
         return fields if self.encoder else {name: fields[name] for name in fields if name != "encoder"}
 
 
 @dataclass(slots=True)
 class Progress:
-    """How far a rebuild has come, in records folded."""
+    """The progress of a rebuild, in records folded."""
 
     folded: int = 0
     total: int = 0
 
     @property
     def ratio(self) -> float:
-        """0 to 1; 1 when none is running."""
+        """The progress, 0 to 1; 1 without a rebuild."""
         return 1.0 if self.total == 0 else min(1.0, self.folded / self.total)
 
 
 @dataclass(slots=True)
 class _Built:
-    """A generation that was built and verified, and waits to be switched to."""
+    """A generation that was built and verified, and waits for the switch."""
 
     generation: int
     held: dict[int, Shard]
@@ -100,8 +100,8 @@ class _Built:
 class Rebuilder:
     """Builds and verifies generations of this worker's shards, and switches to them.
 
-    It calls no model and no embedder: answers and vectors are in the log. A plan that names an encoder has the
-    reembedder make what is missing of its vectors first.
+    It calls no model and no embedder, because answers and vectors are in the log. For a plan that names an encoder, the
+    reembedder first computes the missing vectors.
     """
 
     def __init__(
@@ -118,20 +118,20 @@ class Rebuilder:
         self._shards = shards
         self._index_sync = index_sync
         self._coordinates = False
-        """Whether this worker has asked all others for a rebuild that is not over."""
+        """Whether this worker coordinates a rebuild on all workers that is not over."""
         self._running = asyncio.Lock()
         self._built: _Built | None = None
         self._rebuild_id = ""
-        """The rebuild that is being built, or was built last."""
+        """The current or last rebuild."""
         self._leases: dict[int, int] = {}
-        """The partitions and their leases when building began: a rebuild is active now only where none has moved."""
+        """The partitions and their leases when building began; the result can be activated only if none has moved."""
         self._given_up = ""
-        """The rebuild that was given up last."""
+        """The rebuild that was abandoned last."""
         self.progress = Progress()
 
     @contextmanager
     def claim(self) -> Iterator[None]:
-        """Claim the rebuild on all workers until it is over: every other worker that is asked for one sees it running.
+        """Claim the rebuild on all workers until it is over, so that every other coordinator sees it as running.
 
         Raises RebuildRunning.
         """
@@ -144,12 +144,12 @@ class Rebuilder:
             self._coordinates = False
 
     async def build(self, plan: RebuildPlan) -> dict[str, Any]:
-        """Build a generation beside the live one: the shards held unless only the index is wanted, and the index.
+        """Build a generation while the live one serves: the held shards, unless only the index is wanted, and an index.
 
-        A generation that was active before is brought up to date; shards that are live already stay as they are.
-        Returns `{decisions, seconds, digests_before, digests_after}`. Raises RebuildRunning, RebuildDiffers,
-        RebuildInterrupted, IndexUnavailable, ShardUnavailable, ShardDamaged, and where the plan names an encoder as
-        `EncodingBuilder.build`. The worker serves all the while.
+        A formerly active generation is brought up to date; shards that are already live stay unchanged. Returns
+        `{decisions, seconds, digests_before, digests_after}`. Raises RebuildRunning, RebuildDiffers,
+        RebuildInterrupted, IndexUnavailable, ShardUnavailable, ShardDamaged, and if the plan names an encoder, as
+        `EncodingBuilder.build`. The worker keeps serving.
         """
         if self._running.locked():
             raise RebuildRunning(RUNNING)
@@ -186,14 +186,14 @@ class Rebuilder:
 
     @property
     def is_running(self) -> bool:
-        """Return whether something is being built, or this worker has asked all for it."""
+        """Return whether a build is running, or this worker coordinates one."""
         return self._coordinates or self._running.locked()
 
     async def switch(self, plan: RebuildPlan) -> None:
-        """Make the generation that was built the live one. The generation before is kept, older ones are dropped.
+        """Make the built generation the live one. The previous generation is kept, older ones are dropped.
 
-        Switching again changes nothing. Raises RebuildInterrupted when it was not built by this process, was given up,
-        or partitions have moved since; ShardUnavailable, ShardDamaged.
+        Switching again changes nothing. Raises RebuildInterrupted if this process did not build it, if it was
+        abandoned, or if partitions have moved since; ShardUnavailable, ShardDamaged.
         """
         async with self._running:
             if plan.rebuild_id != self._rebuild_id:
@@ -209,13 +209,13 @@ class Rebuilder:
             log.info("generation %s is active now", plan.generation)
 
     async def drop(self, rebuild_id: str) -> None:
-        """Give up what this rebuild has built and not switched to; it is built no further when this returns."""
+        """Abandon what this rebuild has built and not switched to; building has ended when this returns."""
         self._given_up = rebuild_id
         if rebuild_id == self._rebuild_id:
             await self.close()
 
     async def erase_from_built(self, owner: Owner) -> None:
-        """Leave nothing of what was erased in the generation that is being built, or that a rebuild left half built.
+        """Remove erased data from the generation that is being built, or that a rebuild left incomplete.
 
         Raises ShardUnavailable, ShardDamaged.
         """
@@ -226,7 +226,7 @@ class Rebuilder:
             try:
                 await shard.up_to(shard.ledger_topic, await self._log.end(shard.ledger_topic, shard.partition))
                 await shard.clear_deleted()
-            except sqlite3.ProgrammingError:  # it was given up meanwhile, and is closed
+            except sqlite3.ProgrammingError:  # it was abandoned meanwhile, and is closed
                 if self._built is built:
                     raise
             else:
@@ -234,7 +234,7 @@ class Rebuilder:
         self.generations.drop_half_built()
 
     async def close(self) -> None:
-        """Give up what is being built, and what was built and not switched to."""
+        """Abandon the current build, and a finished one that was not switched to."""
         self._given_up = self._rebuild_id
         async with self._running:
             await self._drop()
@@ -256,7 +256,7 @@ class Rebuilder:
                 if not await self._shards.takeover.comparison.follows_log(shard):
                     shard.start_over()
         await self._shards.takeover.fold_processes.fold_all(built.shards, self._advance)
-        for shard in (*built.shards, *built.shards):  # twice, so that little is left to fold while all is paused
+        for shard in (*built.shards, *built.shards):  # twice, so that little is left to fold during the pause
             await CatchUp(shard, self._advance).run_in_thread()
         for shard in built.held.values():
             await self._take_turn_vectors_over(self._shards.at(shard.partition), shard)
@@ -267,7 +267,7 @@ class Rebuilder:
                     [opened.enter_context(closing(ReadSnapshot(shard.committed_file()))) for shard in pair]
                     for pair in zip(live, built.shards, strict=True)
                 ]
-            # Read as of the moment of the pause, while the live shards fold on.
+            # Read as of the moment of the pause, while the live shards continue to fold.
             for shard, pair in zip(built.shards, pairs, strict=True):
                 old, new = await pair[0].digests_beside(pair[1], _any_owner, self._check_wanted)
                 if old != new:
@@ -276,7 +276,7 @@ class Rebuilder:
                         f"the live digest of {shard.path.name} is {old['total']}, the rebuilt one {new['total']}: "
                         "nothing was switched"
                     )
-                if shard is built.shared:  # global memories, which all workers have: each counts its own
+                if shard is built.shared:  # all workers have the global memories; each counts its own
                     old, new = await pair[0].digests_beside(pair[1], self._shards.counts)
                 before.append(old)
                 after.append(new)
@@ -285,7 +285,7 @@ class Rebuilder:
         return combined(before), combined(after)
 
     async def _take_turn_vectors_over(self, live: Shard, built: Shard) -> None:
-        """Keep the vectors of turns, which no log has: an embedder would be asked for them again."""
+        """Copy the vectors of turns, which are not in the log: an embedder would have to compute them again."""
         for name in live.turn_vectors.owners():
             self._check_wanted()
             async with built.folding:
@@ -308,7 +308,7 @@ class Rebuilder:
         self.generations.keep_only({before, plan.generation})
 
     def _check_wanted(self) -> None:
-        """Raise RebuildInterrupted when the rebuild was given up, or cannot be switched to any more."""
+        """Raise RebuildInterrupted if the rebuild was abandoned, or can no longer be switched to."""
         if self._given_up == self._rebuild_id:
             raise RebuildInterrupted("the caller has given the rebuild up")
         if self._leases != self._shards.assignment.leases():
@@ -318,7 +318,7 @@ class Rebuilder:
     async def _pause_folding(self, built: _Built) -> AsyncIterator[list[Shard]]:
         """Bring the live shards and the built ones to the same offsets and pause all folding; yield the live ones.
 
-        Raises RebuildInterrupted when partitions have moved.
+        Raises RebuildInterrupted if partitions have moved.
         """
         live = self._shards.all()
         async with AsyncExitStack() as paused:
@@ -327,7 +327,7 @@ class Rebuilder:
             if self._shards.held() == sorted(built.held):
                 for old, new in zip(live, built.shards, strict=True):
                     for topic in new.topics:
-                        # The new one read the log to its end, and the live one may not have come there yet.
+                        # The new shard has read the log to its end, which the live one may not have reached yet.
                         end = max(old.offset(topic), new.offset(topic))
                         await old.level(topic, end)
                         await new.level(topic, end)

@@ -1,6 +1,6 @@
-"""A rebuild on all workers: one of them plans it, has all build, then all switch, and then switches the index.
+"""A rebuild on all workers: one of them plans it, makes all build, then all switch, and then switches the index.
 
-The index that workers share is switched last, for all at once. A worker that is away meanwhile catches up by itself.
+An index that workers share is switched last, for all at once. A worker that is unavailable meanwhile catches up later.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _SharedIndex:
-    """The index that workers share, as a rebuild found it: the generation that is searched, and all that are kept."""
+    """The index that workers share at the start of a rebuild: the generation in use, and all that are kept."""
 
     generations: IndexGenerations
     searched: int
@@ -36,7 +36,7 @@ class _SharedIndex:
 
 
 class RebuildCoordinator:
-    """Rebuilds on all workers at the request of one, and brings this worker to what the others have switched to."""
+    """Rebuilds on all workers at the request of one, and brings this worker to the generation of the others."""
 
     def __init__(self, rebuilder: Rebuilder, cluster: ScatterGather, shards: Shards, index_sync: IndexSync) -> None:
         """`rebuilder` does this worker's share."""
@@ -46,27 +46,27 @@ class RebuildCoordinator:
         self._index_sync = index_sync
 
     async def run(self, what: What, generation: int | None = None) -> dict[str, Any]:
-        """Build a generation on all workers, verify it and switch to it; one of before is brought up to date.
+        """Build a generation on all workers, verify it and switch to it; an earlier one is brought up to date.
 
-        All build before any switches. What is active everywhere already stays as it is. Returns
+        All workers build before any switches. A generation that is active everywhere stays unchanged. Returns
         `{generation, decisions, seconds, digest_before, digest_after, equal}`. Raises UnknownGeneration, WorkersDiffer,
-        RebuildRunning, RebuildDiffers, RebuildInterrupted, PeerUnavailable: then nothing is wrong. Where some have
-        switched to the new shards, which are the same fold, the others do by themselves (`catch_up`).
+        RebuildRunning, RebuildDiffers, RebuildInterrupted, PeerUnavailable; nothing is wrong then. If some workers have
+        already switched to the new shards, which are the same fold, the others do so later (`catch_up`).
         """
-        with self._rebuilder.claim():  # of two that are asked at the same time at least one sees the other
+        with self._rebuilder.claim():  # of two simultaneous coordinators, at least one sees the other
             return await self._run(what, generation)
 
     async def serve(self, encoder: str) -> dict[str, Any]:
         """Build the index of an encoder's vectors on all workers, and let the encoder serve on all of them.
 
-        Where each worker makes its index from its shards, there is none to build. Returns and raises as `run`, and
-        raises as `EncodingBuilder.build`.
+        If each worker builds its index from its shards, there is none to build. Returns and raises as `run`, and raises
+        as `EncodingBuilder.build`.
         """
         with self._rebuilder.claim():
             return await self._run("index", None, encoder)
 
     async def generations(self) -> dict[str, Any]:
-        """Return which generation is active, and all that can be activated. Raises PeerUnavailable."""
+        """Return the active generation, and all that can be activated. Raises PeerUnavailable."""
         answers = await self._all_generations()
         known = {g for body in answers for g in body["complete"]}
         return {"active": max(body["active"] for body in answers), "generations": sorted(known)}
@@ -80,15 +80,16 @@ class RebuildCoordinator:
         return body if reembedder is None else body | {"encoder": reembedder.served()}
 
     async def switch_local(self, plan: RebuildPlan) -> dict[str, Any]:
-        """Switch this worker to what it has built. Raises as `Rebuilder.switch`."""
+        """Switch this worker to the generation that it has built. Raises as `Rebuilder.switch`."""
         await self._rebuilder.switch(plan)
         return {}
 
     async def catch_up(self) -> None:
-        """Switch this worker to the generation and the encoder that the others have switched to without it, if so.
+        """Switch this worker to the generation and the encoder of the others, if they have switched without it.
 
-        As when it died between two workers' switches, or was away in a rebuild. One whose shards are new keeps them.
-        Raises PeerUnavailable, RebuildRunning, RebuildDiffers, RebuildInterrupted, EmbedderUnusable, IndexUnavailable.
+        This happens if it died between two workers' switches, or was unavailable during a rebuild. A worker whose
+        shards are new keeps them. Raises PeerUnavailable, RebuildRunning, RebuildDiffers, RebuildInterrupted,
+        EmbedderUnusable, IndexUnavailable.
         """
         others = [answer.body for answer in await self._cluster.ask_others("generations", {}, None)]
         if not others or any(body["running"] for body in others) or not self._shards.assignment.is_settled:
@@ -124,7 +125,7 @@ class RebuildCoordinator:
             raise UnknownGeneration(
                 f"there is no generation {generation} to activate: `rebuild --list` shows those there are"
             )
-        if what == "index" and index is None:  # it is made from the active shards when it is searched
+        if what == "index" and index is None:  # it is built from the active shards at the next search
             number = max(body["active"] for body in answers)
         else:
             kept = index.kept if index is not None else ()
@@ -152,20 +153,20 @@ class RebuildCoordinator:
         }
 
     async def _shared_index(self, what: What) -> _SharedIndex | None:
-        """Return the index to build; None when it is not wanted, or each worker makes its own from its shards."""
+        """Return the index to build; None if it is not wanted, or each worker builds its own from its shards."""
         generations = None if what == "shards" else self._index_sync.generations
         return None if generations is None else _SharedIndex(generations, *await generations.known())
 
     async def _build_and_switch(self, plan: RebuildPlan, index: _SharedIndex | None) -> list[dict[str, Any]]:
-        """Have all workers build, then all switch, then switch the index; return what each has built."""
+        """Make all workers build, then all switch, then switch the index; return each worker's result."""
         request = plan.request()
         unfinished = index
         try:
             built = await self._cluster.gather(self._rebuilder.build(plan), "rebuild/build", request, None)
-            # Where the index is shared twice: a worker that died since follows the new index no more, and refuses.
+            # Twice with a shared index: a worker that has died since no longer follows the new index, and refuses.
             for _ in range(1 if index is None else 2):
                 await self._cluster.gather(self.switch_local(plan), "rebuild/switch", request, None)
-            unfinished = None  # where moving the alias fails, it may have moved
+            unfinished = None  # if moving the alias fails, it may have moved all the same
             if index is not None:
                 await index.generations.activate(plan.generation)
         finally:
@@ -173,9 +174,10 @@ class RebuildCoordinator:
         return built
 
     async def _give_up(self, plan: RebuildPlan, unfinished: _SharedIndex | None) -> None:
-        """Have every worker that can be reached give up what it has built and not switched to.
+        """Make every available worker abandon what it has built and not switched to.
 
-        Then delete what a rebuild that failed has written to the index; where that is away, the next success does.
+        Then delete what a failed rebuild has written to the index; if the index is unavailable, the next success
+        deletes it.
         """
         await self._rebuilder.drop(plan.rebuild_id)
         await self._cluster.notify_others("rebuild/drop", plan.request())
@@ -190,12 +192,12 @@ class RebuildCoordinator:
 
 
 def _switches(body: dict[str, Any]) -> int:
-    """Return how many switches of shards a worker knows of; an older version counts none."""
+    """Return the number of switches of shards that a worker knows; an older version counts none."""
     switches: int = body.get("switches", 0)
     return switches
 
 
 def _encoder_switches(body: dict[str, Any]) -> int:
-    """Return how many switches there had been when a worker's encoder began to serve."""
+    """Return the number of switches at the time when a worker's encoder began to serve."""
     switches: int = body.get("encoder", {}).get("switches", 0)
     return switches

@@ -1,7 +1,7 @@
-"""Reembedding on all workers: each makes the vectors of its own users, and one of them adds up what all say.
+"""Reembedding on all workers: each computes the vectors of its own users, and one of them adds up the results.
 
-Each worker embeds global memories for itself: every one of them searches them. The switch is a rebuild of the index
-with the encoder's vectors (`rebuild_coordinator`): all build before any switches, and no search falls between.
+Each worker embeds global memories itself, because each searches them. The switch is a rebuild of the index with the
+encoder's vectors (`rebuild_coordinator`): all build before any switches, so that no search sees a mixture.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class ReembedCoordinator:
         return self._reembedder.active
 
     async def report(self) -> dict[str, Any]:
-        """Return which encoder serves here, and how far a reembedding is on all workers. Raises PeerUnavailable."""
+        """Return the serving encoder here, and the progress of a reembedding on all workers. Raises PeerUnavailable."""
         bodies = await self._cluster.gather(self.local_report(), "reembed/report", {}, REPORT_SECONDS)
         finished = [body.pop("finished") for body in bodies]
         running = [body["running"] for body in bodies if body["running"] is not None]
@@ -60,7 +60,7 @@ class ReembedCoordinator:
         return bodies[0] | {"running": {"encoder": encoder, **summed, "remaining_seconds": rest}}
 
     async def forecast(self, encoder: str) -> dict[str, Any]:
-        """Return what reembedding would take: workers embed at the same time, so the seconds are those of the slowest.
+        """Return the cost of a reembedding; workers embed concurrently, so the seconds are those of the slowest.
 
         Raises WorkersDiffer, ReembedRefused, PeerUnavailable, EmbedderUnavailable, EmbedderRefused, EmbedderUnusable.
         """
@@ -69,7 +69,7 @@ class ReembedCoordinator:
         return {"encoder": encoder, **summed, "seconds": max(body["seconds"] for body in bodies)}
 
     async def build(self, encoder: str) -> dict[str, Any]:
-        """Make what an encoder lacks of vectors, on all workers at the same time; what was made is kept.
+        """Compute an encoder's missing vectors on all workers at the same time; existing ones are kept.
 
         Raises as `forecast`.
         """
@@ -79,20 +79,20 @@ class ReembedCoordinator:
         return {"encoder": encoder, "model": bodies[0]["model"], **summed, "seconds": seconds}
 
     async def activate(self, encoder: str) -> dict[str, Any]:
-        """Make what is missing and let an encoder serve on all workers from now on, also after a restart.
+        """Compute the missing vectors and let an encoder serve on all workers from now on, also after a restart.
 
-        The one before is switched back to in the same way: only what was formed meanwhile is embedded. Raises as
-        `forecast`, and as a rebuild; then what served goes on serving on all of them.
+        The same call switches back to the previous encoder; only memories formed meanwhile are then embedded. Raises as
+        `forecast`, and as a rebuild; the former encoder then keeps serving on all workers.
         """
         built = await self.build(encoder)
         await self._rebuild.serve(encoder)
         return built
 
     async def compare(self, encoder: str, questions: Sequence[LabelledQuestion], now: datetime) -> dict[str, Any]:
-        """Return what of the expected the active encoder finds, and another one. Raises as `forecast`.
+        """Return the recalls of the active encoder and of another one. Raises as `forecast`.
 
-        Recall at 5 and 10, 0 to 1: the mean share of what a question expects. `differing` has the questions, by their
-        place, whose recall at 5 is not the same.
+        Recall at 5 and 10, 0 to 1, is the mean share of a question's expected ids that was found. `differing` has the
+        places of the questions whose recall at 5 differs.
         """
         await self.build(encoder)
         asked = [
@@ -112,21 +112,21 @@ class ReembedCoordinator:
     # -- this worker's share
 
     async def local_report(self) -> dict[str, Any]:
-        """Return which encoder serves here, how far a running reembedding is, and the share that was made last."""
+        """Return the serving encoder here, the progress of a running reembedding, and the share completed last."""
         done = self._reembedder.builder.finished
         share = None if done is None else {"encoder": done.encoder, "done": done.done, "total": done.total}
         return self._reembedder.report() | {"finished": share}
 
     async def local_forecast(self, encoder: str) -> dict[str, Any]:
-        """Return what this worker's share takes, or why it is refused."""
+        """Return the cost of this worker's share, or the reason of a refusal."""
         return await _or_refusal(self._reembedder.builder.forecast(encoder))
 
     async def local_build(self, encoder: str) -> dict[str, Any]:
-        """Make this worker's share, or return why it is refused."""
+        """Compute this worker's share, or return the reason of a refusal."""
         return await _or_refusal(self._reembedder.builder.build(encoder))
 
     async def local_compare(self, encoder: str, questions: Sequence[LabelledQuestion], now: datetime) -> dict[str, Any]:
-        """Return what this worker's users find, by the places of their questions."""
+        """Return the results of this worker's users, by the places of their questions."""
         found = await self._reembedder.compare(encoder, questions, now)
         return {
             "active": found.active,
@@ -135,7 +135,7 @@ class ReembedCoordinator:
         }
 
     async def _gather(self, encoder: str, operation: str, share: Share) -> list[dict[str, Any]]:
-        """Have all workers do their share with the same model. Raises as `forecast`."""
+        """Make all workers do their share with the same model. Raises as `forecast`."""
         await self._cluster.check_settings()
         bodies = await self._cluster.gather(share(encoder), f"reembed/{operation}", {"encoder": encoder}, None)
         _raise_refusal(bodies)
@@ -147,7 +147,7 @@ class ReembedCoordinator:
 
 
 async def _or_refusal(work: Awaitable[dict[str, Any]]) -> dict[str, Any]:
-    """Return what the work returns; as `refusal` what an operator must mend where the worker is."""
+    """Return the result of the work, or, as `refusal`, what an operator must mend at the worker."""
     try:
         return await work
     except (EmbedderUnusable, ReembedRefused) as error:

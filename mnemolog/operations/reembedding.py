@@ -1,7 +1,8 @@
-"""Reembedding: another encoder's vectors are compared with those that serve, and switched to.
+"""Reembedding: another encoder's vectors are compared with the serving ones, and switched to.
 
-The log stays as it is, and so do decisions and digests: an encoding (`projections/index/encoding.py`) is what searches
-read instead of the log's vectors. What is formed after the switch is embedded by the new encoder and logged so.
+The log stays unchanged, and so do decisions and digests: searches read an encoding (`projections/index/encoding.py`)
+instead of the log's vectors. Memories formed after the switch are embedded by the new encoder, and logged with its
+vectors.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ log = logging.getLogger("mnemolog.reembedding")
 
 @dataclass(frozen=True, slots=True)
 class _Begun:
-    """A switch that is begun, and what it goes back to when the shared index does not get there."""
+    """A switch in progress, and the former state to return to if the shared index does not switch."""
 
     generation: int
     switches: int
@@ -63,7 +64,7 @@ class Reembedder:
         shards: Shards,
         index_sync: IndexSync,
     ) -> None:
-        """Take the setting by which `serving` was made, as `configured`; `make` makes an embedder of another one."""
+        """Take the setting of `serving`, as `configured`; `make` builds an embedder of another setting."""
         self._folder = folder
         self._configured = configured
         self.builder = EncodingBuilder(folder, make, {configured: serving.current}, shards)
@@ -73,19 +74,19 @@ class Reembedder:
         self.active = configured
         """The setting of the encoder that serves."""
         self.switches = 0
-        """How many switches all workers had made when this encoder began to serve; 0 for EMBEDDING_MODEL itself."""
+        """The number of switches by all workers when this encoder began to serve; 0 for EMBEDDING_MODEL itself."""
         self._prepared: Encoding | None = None
-        """Vectors that an index is made of, before their encoder serves."""
+        """Vectors from which an index is built, while their encoder does not serve yet."""
         self._begun: _Begun | None = None
         self._retired: list[Encoding] = []
-        """Encodings that serve no more. They are closed at the end: somebody may be reading one, or writing it."""
+        """Encodings that no longer serve. They are closed at the end, because a task may still read or write one."""
 
     # -- what serves
 
     def open(self) -> None:
-        """Let serve what was active when the worker ended, unless EMBEDDING_MODEL has been changed since.
+        """Let the encoder serve that was active when the worker ended, unless EMBEDDING_MODEL has changed since.
 
-        Where that cannot be used, or the file of its vectors not be opened, EMBEDDING_MODEL serves.
+        If that encoder cannot be used, or the file of its vectors cannot be opened, EMBEDDING_MODEL serves.
         """
         try:
             found = orjson.loads((self._folder / "active").read_bytes())
@@ -106,7 +107,7 @@ class Reembedder:
         self.switches = found.get("switches", 0) if found.get("configured") == self._configured else 0
 
     async def run(self) -> None:
-        """Embed what comes without a vector of the active encoder, as long as an encoding serves."""
+        """Embed memories without a vector of the active encoder, while an encoding serves."""
         while True:
             await asyncio.sleep(FILL_EVERY_SECONDS)
             encoding = self._shards.encoding
@@ -114,7 +115,7 @@ class Reembedder:
                 continue
             try:
                 if not await self.builder.missing(encoding) or encoding is not self._shards.encoding:
-                    continue  # it lacks nothing, or another one serves by now
+                    continue  # it lacks nothing, or another one serves now
                 async with self.builder.alone(self.active):
                     made = await self.builder.fill(self._serving.current, encoding, self.active)
             except (EmbedderUnavailable, EmbedderRefused, ReembedRefused, ShardUnavailable) as error:
@@ -124,7 +125,7 @@ class Reembedder:
                 await self._index_sync.switch()
 
     async def close(self) -> None:
-        """Close the files and the encoders that were made here."""
+        """Close the files and the encoders that were created here."""
         self.drop_prepared()
         if self._begun is not None and self._begun.encoding is not None:
             self._begun.encoding.close()
@@ -135,10 +136,10 @@ class Reembedder:
             self._shards.encoding = None
         await self.builder.close()
 
-    # -- what operators ask
+    # -- requests of operators
 
     def report(self) -> dict[str, Any]:
-        """Return which encoder serves, and how far a running reembedding is."""
+        """Return the serving encoder, and the progress of a running reembedding."""
         running = None
         if (at := self.builder.progress) is not None:
             rest = at.seconds / at.done * (at.total - at.done) if at.done else None
@@ -152,9 +153,9 @@ class Reembedder:
         }
 
     async def compare(self, encoder: str, questions: Sequence[LabelledQuestion], now: datetime) -> Recalls:
-        """Return what of the expected the active encoder finds, and another one that has been built. Raises as `build`.
+        """Return the recalls of the active encoder and of another one, which is built first. Raises as `build`.
 
-        Only questions of users that this worker decides about are asked.
+        Only the questions of users that this worker decides about are used.
         """
         await self.builder.build(encoder)
         mine = {place: one for place, one in enumerate(questions) if self._shards.counts(one.owner)}
@@ -173,17 +174,17 @@ class Reembedder:
 
     @property
     def configured(self) -> str:
-        """EMBEDDING_MODEL: what was activated counts for workers that have the same."""
+        """EMBEDDING_MODEL: an activation applies to workers with the same value."""
         return self._configured
 
     def served(self) -> dict[str, Any]:
-        """Return what other workers hear: the setting, what serves instead of it, and after how many switches."""
+        """Return the report to other workers: the setting, the encoder serving instead, and its count of switches."""
         begun = self._begun
         active = self.active if begun is None else begun.former
         return {"configured": self._configured, "active": active, "switches": self.switches}
 
     async def prepare(self, encoder: str, go_on: Callable[[], None]) -> Encoding:
-        """Make what is missing of an encoder's vectors, and return them: an index is made of them. Raises as `build`.
+        """Compute an encoder's missing vectors, and return them, to build an index from them. Raises as `build`.
 
         They stay open until `drop_prepared`.
         """
@@ -193,7 +194,7 @@ class Reembedder:
         return self._prepared
 
     async def refresh(self, go_on: Callable[[], None]) -> None:
-        """Embed what was formed since `prepare`, and have the index hold it. Raises as `build`, IndexUnavailable."""
+        """Embed the memories formed since `prepare`, and add them to the index. Raises as `build`, IndexUnavailable."""
         if (encoding := self._prepared) is None:
             return
         made = await self.builder.fill(self.builder.made_by(encoding), encoding, self.active, go_on)
@@ -203,9 +204,9 @@ class Reembedder:
     async def begin(self, encoder: str, generation: int, switches: int) -> None:
         """Let an encoder serve whose vectors were prepared; beginning again changes nothing.
 
-        Where workers share an index, questions are asked by both encoders from now on, until `settle` finds which of
-        their vectors that index has. Else it serves at once, for good. Raises ReembedRefused, ShardUnavailable: then
-        what served goes on serving.
+        If workers share an index, both encoders embed the questions from now on, until `settle` finds which vectors
+        that index has. Otherwise, the encoder serves permanently at once. Raises ReembedRefused, ShardUnavailable; the
+        former encoder then keeps serving.
         """
         if self._begun is not None and self._begun.generation == generation:
             return
@@ -216,7 +217,7 @@ class Reembedder:
             self._write_active(encoder, switches)
         self._prepared = None
         begun = _Begun(generation, switches, self.active, self._serving.current, self._shards.encoding)
-        # No await: a search finds all of the one encoder, or all of the other.
+        # No await, so that a search uses only one of the encoders.
         self._shards.encoding, self._serving.current, self.active = encoding, self.builder.embedder(encoder), encoder
         if self._index_sync.generations is None:
             self._end(begun)
@@ -224,9 +225,9 @@ class Reembedder:
             self._begun, self._serving.former = begun, begun.embedder
 
     async def settle(self) -> None:
-        """End what was begun: the encoder serves for good where the shared index has its vectors, else the former one.
+        """Complete a switch: the encoder serves permanently if the shared index has its vectors, else the former one.
 
-        While the index is away, or the disk does not take it, both go on being asked.
+        While the index or the disk is unavailable, both stay in use.
         """
         generations = self._index_sync.generations
         if (begun := self._begun) is None or generations is None:
@@ -236,7 +237,7 @@ class Reembedder:
             is_for_good = searched == begun.generation
             if is_for_good:
                 self._write_active(self.active, begun.switches)
-            # Also where it had no encoding: what was formed meanwhile has the other encoder's vectors in the log.
+            # Also if it had no encoding: memories formed meanwhile have the other encoder's vectors in the log.
             former = begun.encoding if is_for_good else begun.encoding or self.builder.open(begun.embedder)
         except (IndexUnavailable, ShardUnavailable) as error:
             log.warning("whether %s serves for good is settled later: %s", self.active, error)
@@ -249,19 +250,19 @@ class Reembedder:
         self._shards.encoding, self._serving.current, self.active = former, begun.embedder, begun.former
         if encoding is not None:
             self._retired.append(encoding)
-        # What was written meanwhile has the other encoder's vectors.
+        # Memories written meanwhile have the other encoder's vectors.
         self._mark_dirty({o: list(self._shards.state(o).memories) for o in self._shards.users.owners()})
 
     def drop_prepared(self) -> None:
-        """Close what was prepared and does not serve; its file stays."""
+        """Close prepared vectors that do not serve; their file stays."""
         prepared, self._prepared = self._prepared, None
         if prepared is not None:
             prepared.close()
 
     async def catch_up(self, others: Sequence[Mapping[str, Any]]) -> None:
-        """Let serve what the other workers have switched to without this one, by what each said it `served`.
+        """Let the encoder serve to which the other workers have switched without this one, as each has `served` it.
 
-        What this worker has no vectors of yet is found by words, and where the index is shared by what others wrote.
+        Memories without vectors here are found by words, or with a shared index, by the vectors that others wrote.
         Raises EmbedderUnusable, ShardUnavailable.
         """
         await self.settle()
@@ -285,7 +286,7 @@ class Reembedder:
         await self._index_sync.switch()
 
     def _end(self, begun: _Begun) -> None:
-        """End a switch whose encoder serves for good."""
+        """Complete a switch whose encoder serves permanently."""
         self.switches = begun.switches
         if begun.encoding is not None:
             self._retired.append(begun.encoding)
@@ -296,7 +297,7 @@ class Reembedder:
             self._index_sync.mark_dirty(owner, ids)
 
     def _write_active(self, encoder: str, switches: int) -> None:
-        """Have an encoder serve also after a restart. Raises ShardUnavailable: then the one before does."""
+        """Make an encoder serve also after a restart. Raises ShardUnavailable; the former one then does."""
         beside = self._folder / "active.new"
         content = orjson.dumps({"configured": self._configured, "encoder": encoder, "switches": switches})
         with advise_on_failure(self._folder):

@@ -1,11 +1,12 @@
-"""Extraction again: windows whose extraction was rejected are put through the extractor once more.
+"""Reextraction: windows whose extraction was rejected are sent to the extractor once more.
 
-So are those that the rules answered because the budget of the model was spent: their answer is provisional.
+The same applies to windows that the rules answered because the budget of the model was spent: their answer is
+provisional.
 
-What comes out is an ordinary answer in the inbox, and is decided on as any other. A window that is rejected again stays
-rejected, and is found by the next run; one that was extracted is found no more. So a run can be stopped anywhere. Of
-two runs at once the second waits, and takes what the first has left: no window is put to a model for both.
-What is erased meanwhile is left out, and nothing of its answer is kept.
+The result is an ordinary answer in the inbox, and is decided like any other. A window that is rejected again stays
+rejected, and the next run finds it; an extracted window is not found again. Therefore a run can be stopped at any
+point. Of two concurrent runs, the second waits and takes what the first has left, so that no window is sent to a model
+twice. Data that is erased meanwhile is left out, and nothing of its answer is kept.
 """
 
 from __future__ import annotations
@@ -35,12 +36,12 @@ if TYPE_CHECKING:
     from streams.agents.extraction_queue import ExtractionQueue
 
 WINDOWS_AT_ONCE: Final = 16
-"""Windows of one worker in one call: so many a caller waits for before it sees how far the run is."""
+"""The windows of one worker in one call; the caller waits for that many before it sees the progress."""
 POLL_SECONDS: Final = 0.02
 DECISION_SECONDS: Final = 120.0
 """How long a call waits for the decision on an answer."""
 MOST_RUNS: Final = 4
-"""Runs whose windows are remembered from one call to the next; of others they are looked for again."""
+"""The runs whose windows are cached from one call to the next; other runs search again."""
 COUNTS: Final = ("windows", "extracted", "rejected", "memories", "gone", "left")
 
 
@@ -50,17 +51,17 @@ class DecisionsStalled(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rejections:
-    """Which rejected windows are extracted again."""
+    """The rejected windows to extract again."""
 
     before: datetime
-    """Rejected before this instant: what a run rejects again is not of that run."""
+    """The window was rejected before this instant; windows that a run itself rejects do not belong to it."""
     owner: Owner | None = None
     since: datetime | None = None
     until: datetime | None = None
     """The window was rejected from `since` to before `until`."""
 
     def wants(self, window: RejectedWindow) -> bool:
-        """Return whether a window that was rejected in time is asked for."""
+        """Return whether a window was rejected within the requested time."""
         return (self.since is None or window.rejected_at >= self.since) and (
             self.until is None or window.rejected_at < self.until
         )
@@ -68,7 +69,7 @@ class Rejections:
 
 @dataclass(slots=True)
 class _Run:
-    """What a run has not come to, on this worker."""
+    """The remaining windows of a run, on this worker."""
 
     shards: dict[int, Shard]
     """The shards that were searched, by partition."""
@@ -77,7 +78,7 @@ class _Run:
 
 
 class Reextraction:
-    """Extracts rejected windows of this worker's partitions again, or of all workers'."""
+    """Extracts rejected windows again, of this worker's partitions or of all workers'."""
 
     def __init__(
         self,
@@ -101,14 +102,14 @@ class Reextraction:
         self._running = asyncio.Lock()
         self._runs: OrderedDict[Rejections, _Run] = OrderedDict()
         self._answered: dict[tuple[Owner, int], tuple[int, int]] = {}
-        """The partition, and the inbox's end there, of the answer to a window that was extracted again."""
+        """For a window that was extracted again, the partition of its answer, and the end of the inbox there."""
 
     async def run(self, wanted: Rejections) -> dict[str, int]:
-        """Extract the next windows again, on all workers, and wait until the answers are decided on.
+        """Extract the next windows again, on all workers, and wait until the answers are decided.
 
-        Returns `{windows, extracted, rejected, memories, gone, left}`: windows that were put through the extractor, how
-        many gave an answer and how many none again, the memories that cite them, those whose observations are past
-        their retention or were erased meanwhile, and those that the next call takes. Raises PeerUnavailable,
+        Returns `{windows, extracted, rejected, memories, gone, left}`: the windows that were sent to the extractor,
+        those with an answer, those rejected again, the memories that cite them, the windows whose observations are past
+        their retention or were erased meanwhile, and those left for the next call. Raises PeerUnavailable,
         DecisionsStalled.
         """
         request = {
@@ -150,16 +151,16 @@ class Reextraction:
             return {name: counts[name] for name in COUNTS}
 
     async def _found(self, wanted: Rejections) -> _Run:
-        """Return what a run has not come to: as it was left by its last call, or looked for in the shards."""
+        """Return the remaining windows of a run, as its last call left them, or from a search of the shards."""
         partitions = self._shards.held() if self._memorizes else []
         if wanted.owner is not None:
             partitions = [p for p in partitions if p == self._shards.partition(wanted.owner)]
         shards = {partition: self._shards.at(partition) for partition in partitions}
-        known = self._runs.pop(wanted, None)  # what fails below is looked for again
+        known = self._runs.pop(wanted, None)  # after a failure below, the next call searches again
         if known is not None and known.shards == shards:
             return known
         listed = {(window.owner, window.version) for run in self._runs.values() for _, window in run.waiting}
-        self._answered = {  # who looks now does not find again what is decided on
+        self._answered = {  # a search from now on does not find decided windows again
             key: place for key, place in self._answered.items() if key in listed or not self._is_decided(*place)
         }
         run = _Run(shards, [], 0)
@@ -169,7 +170,7 @@ class Reextraction:
             for window in await asyncio.to_thread(rejected_windows, file, wanted.before, wanted.owner):
                 if not wanted.wants(window):
                     continue
-                # The log may have let go of what the shard still lists.
+                # The log may have dropped records that the shard still lists.
                 if window.places is None or any(offset < earliest[topic] for topic, offset in window.places):
                     run.gone += 1
                 else:
@@ -177,14 +178,14 @@ class Reextraction:
         return run
 
     async def _extract_in_order(self, windows: list[tuple[int, RejectedWindow]], counts: Counter[str]) -> None:
-        """Extract a user's windows again, one after the other: what was said later is decided on later."""
+        """Extract a user's windows again, one after the other, because later words must be decided later."""
         for partition, window in windows:
             counts.update(await self._extract(partition, window))
 
     async def _extract(self, partition: int, window: RejectedWindow) -> dict[str, int]:
-        """Extract a window again, and count what came of it when it is decided on.
+        """Extract a window again, and count the result when it is decided.
 
-        Nothing counts where another run has extracted it since it was found.
+        Nothing is counted if another run has extracted it in the meantime.
         """
         key = (window.owner, window.version)
         if (answered := self._answered.get(key)) is not None:
@@ -211,7 +212,7 @@ class Reextraction:
         return partition not in self._shards.held() or self._handled(INBOX.name, partition) >= end
 
     async def _decided(self, partition: int, end: int) -> None:
-        """Wait until the inbox is decided on up to an offset. Raises DecisionsStalled."""
+        """Wait until the inbox is decided up to an offset. Raises DecisionsStalled."""
         try:
             async with asyncio.timeout(self._decision_seconds):
                 while not self._is_decided(partition, end):  # noqa: ASYNC110 - as drain
@@ -224,6 +225,6 @@ class Reextraction:
             raise DecisionsStalled(detail) from None
 
     async def _record(self, topic: str, partition: int, offset: int) -> Record | None:
-        """Return a record, None where it is past its retention."""
+        """Return a record; None if it is past its retention."""
         found = await self._log.read(topic, partition, offset, 1)
         return found[0] if found and found[0].position.offset == offset else None

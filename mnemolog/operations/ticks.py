@@ -1,4 +1,4 @@
-"""Ticks at an operator's request: those that the schedulers emit, at an instant of the operator's choice."""
+"""Ticks at an operator's request: like those of the schedulers, at an instant of the operator's choice."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 MARGIN_SECONDS: Final = 10.0
 """Extra seconds to wait for another worker, beyond its own time-out."""
 MAX_AHEAD: Final = timedelta(minutes=5)
-"""A tick that lies further ahead of the clock is probably a slip: it expires what is still in use."""
+"""The limit beyond which a tick ahead of the clock is probably a mistake, which would expire memories in use."""
 MAX_SKEW: Final = timedelta(minutes=1)
-"""How far the clock of a worker may be behind that of the one that was asked for a tick."""
+"""How far a worker's clock may be behind that of the worker that received the request for a tick."""
 
 
 def tick_maker(policy: str, retention_days: float) -> Callable[[int, datetime], Tick]:
-    """Return what makes a partition's tick of a policy of decay, of retention, or of wakes."""
+    """Return the builder of a partition's tick of a policy of decay, of retention, or of wakes."""
     if policy == WAKE:
         return wake_due
     if policy == RETENTION:
@@ -45,7 +45,7 @@ class Ticks:
         self._retention_days = retention_days
 
     async def emit_local(self, policy: str, as_of: datetime, seconds: float) -> dict[str, Any]:
-        """Emit a tick in the partitions of this worker and wait for it, at most so long.
+        """Emit a tick in the partitions of this worker, and wait for it for at most `seconds`.
 
         Returns `{tick_id, decayed, expired, raised, applied, repeated}`.
         """
@@ -56,8 +56,8 @@ class Ticks:
     async def emit(self, policy: str, as_of: datetime, seconds: float, *, force: bool) -> dict[str, Any]:
         """Emit a tick in all partitions; return what it changed, and whether it was applied in time.
 
-        With `force` other workers take one that lies further ahead than MAX_AHEAD.
-        Raises PeerUnavailable; the tick may then have been emitted in some partitions, where a repeat changes nothing.
+        With `force`, other workers accept a tick further ahead than MAX_AHEAD. Raises PeerUnavailable; the tick may
+        then have been emitted in some partitions, where a repeat changes nothing.
         """
         request = {"policy": policy, "as_of": instant(as_of), "timeout": seconds, "force": force}
         work = self.emit_local(policy, as_of, seconds)

@@ -1,4 +1,4 @@
-"""Vector spaces: which memories have no vector that a question of the serving encoder can be compared with."""
+"""Vector spaces: which memories have no vector that is comparable with a question of the serving encoder."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 log = logging.getLogger("mnemolog")
 
 KNOWN_SECONDS: Final = 60.0
-"""So long what was found of a user is believed, while as many memories are there."""
+"""How long the count of a user is cached, while the number of memories stays the same."""
 MOST_USERS: Final = 1_000
-"""Whose memories are looked at for a check, and of whom something is known."""
+"""The most users that a check examines, and that are cached."""
 ADVICE: Final = (
     "set EMBEDDING_MODEL to the encoder that it was, or `mnemolog reembed` by this one; if the endpoint answers "
     "another length under the same name, give the model another name there first"
@@ -30,7 +30,7 @@ ADVICE: Final = (
 
 
 class VectorSpaces:
-    """Counts the memories of users that are found by their words only, as another encoder made their vectors."""
+    """Counts the memories of users that are found by words only, because their vectors are from another encoder."""
 
     def __init__(
         self, shards: Shards, serving: ServingEmbedder, *, clock: Callable[[], float] = time.monotonic
@@ -43,7 +43,7 @@ class VectorSpaces:
         self._known: dict[Owner, tuple[tuple[object, ...], float, int]] = {}
 
     def foreign(self, owner: Owner) -> int:
-        """Return how many active memories of a user cannot be compared. Raises NotHeld, ShardUnavailable."""
+        """Return the number of a user's active memories that cannot be compared. Raises NotHeld, ShardUnavailable."""
         state, encoding = self._shards.state(owner), self._shards.encoding
         width = getattr(self._serving.current, "dimensions", 0)
         now, asked = self._clock(), (len(state.memories), self._serving.model, width, encoding)
@@ -67,5 +67,5 @@ class VectorSpaces:
         return count
 
     def total(self) -> int:
-        """Return how many of the first thousand users' memories cannot be compared. Raises as `foreign`."""
+        """Return the number of memories of the first thousand users that cannot be compared. Raises as `foreign`."""
         return sum(self.foreign(owner) for owner in list(self._shards.users.owners())[:MOST_USERS])

@@ -1,4 +1,4 @@
-"""Background tasks of a worker, and those that it runs only if there are other workers."""
+"""Background tasks of a worker, including those that run only in a group of several workers."""
 
 from __future__ import annotations
 
@@ -39,24 +39,25 @@ COMPACT_EVERY_SECONDS: Final = 60.0
 CATCH_UP_EVERY_SECONDS: Final = 10.0
 EXCHANGE_SECONDS: Final = 5.0
 IDLE_SECONDS: Final = 600.0
-"""How long a worker keeps the shards of a partition that it has let go of."""
+"""How long a worker keeps the shards of a partition that it no longer holds."""
 LOOK_SECONDS: Final = 30.0
 RULES_AFTER_SECONDS: Final = 10.0
-"""After a start, whose first answers are waited for, the rules are loaded: half a second of processor time."""
+"""The delay after a start before the rules are loaded, which takes half a second of processor time that the first
+requests need."""
 DIFFERS_SECONDS: Final = 3_600.0
-"""Before a generation whose digest differed is built again."""
+"""The delay before a generation whose digest differed is rebuilt."""
 
 
 class BackgroundTasks:
-    """The tasks of a worker that go on until it stops; the first that fails ends the worker."""
+    """The tasks of a worker that run until it stops; the first failure of a task ends the worker."""
 
     def __init__(self, fail: Callable[[BaseException], None]) -> None:
-        """`fail` is called with what a task raises."""
+        """`fail` is called with the exception that a task raises."""
         self._fail = fail
         self._tasks: set[asyncio.Task[None]] = set()
 
     def start(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Run something from now on."""
+        """Run a task in the background until it ends or is cancelled."""
 
         async def run() -> None:
             try:
@@ -76,14 +77,14 @@ class BackgroundTasks:
 
 
 async def load_rules() -> None:
-    """Load, in a thread, what reads the value of a slot from an edited text, before the first edit waits for it."""
+    """Load, in a thread, the modules that read a slot's value from an edited text, before the first edit needs them."""
     await asyncio.sleep(RULES_AFTER_SECONDS)
     for module in RULES:
         await asyncio.to_thread(import_module, module)
 
 
 async def measure_lag(lagged: Callable[[float], None]) -> None:
-    """Tell again and again how much later than planned the event loop comes to something, until it is cancelled."""
+    """Report at intervals how much later than planned the event loop runs a task, until cancelled."""
     loop = asyncio.get_running_loop()
     while True:
         due = loop.time() + MEASURE_EVERY_SECONDS
@@ -92,7 +93,7 @@ async def measure_lag(lagged: Callable[[float], None]) -> None:
 
 
 async def keep_followed(topic: Policies | UserKeys) -> None:
-    """Read what other workers have appended to a topic that all of them read; without the log it is read later."""
+    """Read the records that other workers append to a shared topic. While the log is unavailable, try again later."""
     while True:
         await asyncio.sleep(GLOBALS_EVERY_SECONDS)
         with suppress(LogUnavailable):
@@ -100,7 +101,7 @@ async def keep_followed(topic: Policies | UserKeys) -> None:
 
 
 async def keep_compacted(keys: UserKeys, clock: Clock) -> None:
-    """See to it that destroyed keys leave the topic, also where nobody appends to it any more."""
+    """Let destroyed keys be compacted out of the topic, even if nothing is appended to it any more."""
     while True:
         await asyncio.sleep(COMPACT_EVERY_SECONDS)
         with suppress(LogUnavailable):
@@ -108,7 +109,7 @@ async def keep_compacted(keys: UserKeys, clock: Clock) -> None:
 
 
 async def say_when_held(assignment: Assignment) -> None:
-    """Log which partitions this worker has, and how long it took until their users are answered; until others come."""
+    """Log which partitions this worker has, and how long it takes to answer their users; stop if they change."""
     partitions, began = assignment.partitions, time.monotonic()
     if partitions is None:
         return
@@ -122,10 +123,10 @@ async def say_when_held(assignment: Assignment) -> None:
 
 
 async def delete_idle_files(shards: Shards, generations: Generations, idle_seconds: float = IDLE_SECONDS) -> None:
-    """Delete the shards of partitions that are other workers' by now: an erasure there does not reach them here.
+    """Delete the shards of partitions that now belong to other workers, as erasures there do not reach these files.
 
-    They come back from the log, or from the worker that has them. They are kept for a while, since partitions
-    return to a worker that was started anew.
+    If a partition returns, its shard is rebuilt from the log or copied from the worker that has it. The files are kept
+    for a while, since partitions often return to a worker that has restarted.
     """
     loop = asyncio.get_running_loop()
     idle_since: dict[int, float] = {}
@@ -141,7 +142,7 @@ async def delete_idle_files(shards: Shards, generations: Generations, idle_secon
 
 
 class GroupMaintenance:
-    """What keeps a worker in step with the others of its group; each method runs until it is cancelled."""
+    """The tasks that keep a worker in step with the others of its group; each runs until it is cancelled."""
 
     def __init__(self, shards: Shards, cluster: ScatterGather, rebuild: RebuildCoordinator, usage: Usage) -> None:
         self._usage = usage
@@ -150,36 +151,36 @@ class GroupMaintenance:
         self._rebuild = rebuild
 
     async def keep_globals_folded(self) -> None:
-        """Fold global memories that other workers decide."""
+        """Fold the global memories that other workers decide."""
         while True:
             await asyncio.sleep(GLOBALS_EVERY_SECONDS)
             with suppress(ShardUnavailable):
                 await self._shards.takeover.fold_globals()
 
     async def report_other_settings(self) -> None:
-        """Log an error when another worker has other settings of those that all must share; looks once."""
-        with suppress(PeerUnavailable):  # a worker that does not answer now looks itself when it starts
+        """Check once whether another worker differs in a setting that all must share, and log an error if so."""
+        with suppress(PeerUnavailable):  # an unavailable worker makes the same check when it starts
             try:
                 await self._cluster.check_settings()
             except WorkersDiffer as error:
                 log.error("%s; until then searches miss memories, and drain and rebuild are refused", error)  # noqa: TRY400 - an operator's matter
 
     async def exchange_usage(self) -> None:
-        """Ask the other workers what keys with a quota have used there."""
+        """Ask the other workers how much of each quota they have used."""
         while True:
-            with suppress(PeerUnavailable):  # its last report counts until the next
+            with suppress(PeerUnavailable):  # the last report of a worker counts until its next one
                 answers = await self._cluster.ask_others("usage", {}, EXCHANGE_SECONDS)
                 self._usage.count_others(answer.body for answer in answers)
             await asyncio.sleep(EXCHANGE_SECONDS)
 
     async def catch_up(self) -> None:
-        """Switch to the generation that the others have switched to, so that no worker stays behind."""
+        """Switch to the generation that the other workers have switched to, so that no worker stays behind."""
         while True:
             await asyncio.sleep(CATCH_UP_EVERY_SECONDS)
             try:
                 await self._rebuild.catch_up()
             except (PeerUnavailable, RebuildRunning, RebuildInterrupted):
-                pass  # what is going on ends, and then it is tried again
+                pass  # the running work ends, and the next round tries again
             except (LogUnavailable, ShardUnavailable, IndexUnavailable, OSError) as error:
                 log.warning("the generation that the other workers have switched to is built later: %s", error)
             except EmbedderUnusable as error:
@@ -190,7 +191,7 @@ class GroupMaintenance:
 
 
 async def wait_unless_failed(failure: asyncio.Future[None], awaited: Coroutine[Any, Any, None]) -> None:
-    """Wait for something to end, but no longer than until the failure. Raises what either raises."""
+    """Wait until a coroutine ends or a failure occurs. Raises the exception of either."""
     waiting = asyncio.ensure_future(awaited)
     await asyncio.wait({waiting, failure}, return_when=asyncio.FIRST_COMPLETED)
     if failure.done():

@@ -1,4 +1,4 @@
-"""Gauges of the clock: whether it is believed, and how far it and the log's time are from the time gone by."""
+"""Gauges of the clock: whether it is trusted, and how far it and the log's time are from the elapsed time."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 class ClockGauges(Collector):
-    """Read when they are scraped: nothing waits for them."""
+    """The gauges of the clock, read at each scrape; reading never blocks."""
 
     def __init__(self, clock: TrustedClock, clocks: Clocks) -> None:
         self._clock = clock
         self._clocks = clocks
 
     def collect(self) -> Iterable[Metric]:
-        """Return the gauges as they are now."""
+        """Yield the current values of the gauges."""
         doubt = self._clock.doubt
         doubted = GaugeMetricFamily("mnemolog_clock_doubted", "1 where the clock is not believed", labels=("cause",))
         for cause in CAUSES:

@@ -1,4 +1,4 @@
-"""Components that the settings choose, each made by one function: model, embedder, index, registry, schedulers."""
+"""Components that the settings choose, each built by one function: model, embedder, index, registry, schedulers."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ PROOF_MISSING = (
 
 
 def make_parameters(settings: Settings) -> Parameters:
-    """Return what remember decides by."""
+    """Return the parameters of Remember's decisions."""
     return Parameters(
         keyword_overlap=settings.keyword_overlap,
         episode_merge_hours=settings.episode_merge_hours,
@@ -63,7 +63,7 @@ def make_parameters(settings: Settings) -> Parameters:
 
 
 def make_trust(settings: Settings, clock: Callable[[], float] = time.time) -> PeerTrust:
-    """Return how the other workers of the group are spoken to, and have the time. Raises SettingsError, TlsFailed."""
+    """Return the trust between the group's workers; `clock` is their common time. Raises SettingsError, TlsFailed."""
     needs_tls = settings.tls_cert_file is not None
     if settings.peers is None:
         hosts = PeerHosts.beside(settings.advertised_url, needs_tls=needs_tls)
@@ -81,7 +81,7 @@ def make_trust(settings: Settings, clock: Callable[[], float] = time.time) -> Pe
 
 
 def cluster_secrets(settings: Settings) -> list[bytes]:
-    """Return the secrets by which workers know each other, newest first. Raises SettingsError."""
+    """Return the secrets by which workers authenticate each other, newest first. Raises SettingsError."""
     if settings.cluster_secret is not None:
         return split_secrets(settings.cluster_secret.get_secret_value(), f"{PREFIX}CLUSTER_SECRET")
     if (file := settings.cluster_secret_file) is None:
@@ -95,7 +95,7 @@ def cluster_secrets(settings: Settings) -> list[bytes]:
 
 
 def certificate_files(settings: Settings, *, for_workers: bool = False) -> CertificateFiles | None:
-    """Return what the server shows, None without TLS. Only other workers are asked for a certificate."""
+    """Return the server's certificate files; None without TLS. Only other workers must present a certificate."""
     if settings.tls_cert_file is None:
         return None
     authority = settings.tls_client_ca_file if for_workers else None
@@ -103,7 +103,7 @@ def certificate_files(settings: Settings, *, for_workers: bool = False) -> Certi
 
 
 def _peer_context(settings: Settings) -> Renewed | None:
-    """Return the context of connections to other workers, None where the default will do. Raises TlsFailed."""
+    """Return the TLS context of connections to other workers; None if the default suffices. Raises TlsFailed."""
     authority = settings.ca_file or settings.tls_client_ca_file
     shown = certificate_files(settings, for_workers=True) if settings.tls_client_ca_file else None
     if authority is None:
@@ -113,9 +113,9 @@ def _peer_context(settings: Settings) -> Renewed | None:
 
 
 def make_tick_schedulers(settings: Settings, scheduler: Callable[..., TickScheduler]) -> list[TickScheduler]:
-    """Return the schedulers of decay, unless the policy has no rule, and of retention, unless everything is kept.
+    """Return the schedulers of decay, unless its policy has no rule, and of retention, unless everything is kept.
 
-    `scheduler` makes one around the worker's log, shards and clock.
+    `scheduler` builds one around the worker's log, shards and clock.
     """
     days = settings.retention_days
     decay = tick_maker(settings.decay_policy, days) if POLICIES[settings.decay_policy].rule else None
@@ -128,7 +128,7 @@ def make_tick_schedulers(settings: Settings, scheduler: Callable[..., TickSchedu
 
 
 def configured_index(settings: Settings) -> tuple[IndexAdapter, IndexConfig]:
-    """Return the adapter of the configured index, and what it makes the index from."""
+    """Return the adapter of the configured index, and the configuration from which it builds the index."""
     adapter = INDEXES.of(settings.index)
     secret = None if adapter.secret is None else revealed(getattr(settings, adapter.secret))
     return adapter, IndexConfig(url=settings.index, secret=secret, partitions=settings.partitions)
@@ -141,7 +141,7 @@ def index_maker(settings: Settings) -> Callable[[LoadEntries], Index]:
 
 
 def make_encoder(settings: Settings, encoder: str) -> Encoder | LanguageEmbedder:
-    """Return an embedder, spelt as EMBEDDING_MODEL is. Raises EmbedderUnusable."""
+    """Return an embedder by its name, written as in EMBEDDING_MODEL. Raises EmbedderUnusable."""
     needs_endpoint = any(one.kind == ENDPOINT for one in read_choice(encoder).values())
     if needs_endpoint and not (settings.embedding_base_url or settings.embedding_api_key):
         raise EmbedderUnusable(f"needs {PREFIX}EMBEDDING_BASE_URL or {PREFIX}EMBEDDING_API_KEY")
@@ -150,9 +150,9 @@ def make_encoder(settings: Settings, encoder: str) -> Encoder | LanguageEmbedder
 
 
 def make_embedder(settings: Settings) -> Encoder | LanguageEmbedder:
-    """Return the configured embedder. Raises SettingsError where its files or packages are missing."""
+    """Return the configured embedder. Raises SettingsError if its files or packages are missing."""
     if settings.embedding_base_url or settings.embedding_api_key:
-        # A reembedding may name a model of the endpoint, and the event loop would wait while its client is loaded.
+        # A reembedding may name a model of the endpoint; loading the client then would block the event loop.
         import projections.embedding.openai  # noqa: F401, PLC0415
     try:
         return make_encoder(settings, settings.embedding_model)
@@ -161,7 +161,7 @@ def make_embedder(settings: Settings) -> Encoder | LanguageEmbedder:
 
 
 def make_contexts(settings: Settings, queries: Queries, embedder: Embedder) -> Contexts:
-    """Return what builds the contexts that agents read before they answer, as the settings and the encoder have it."""
+    """Return the builder of the contexts that agents read before they answer, by the settings and the encoder."""
     return Contexts(
         queries,
         levels=settings.levels,
@@ -171,10 +171,10 @@ def make_contexts(settings: Settings, queries: Queries, embedder: Embedder) -> C
 
 
 def episode_threshold(settings: Settings, model: str) -> float:
-    """Return the least cosine of a relevant episode: as configured, else as the serving encoder's own evidence has it.
+    """Return the least cosine of a relevant episode: the configured one, or the value measured for the serving encoder.
 
-    An encoder for each language has the built-in one's scale. Luna's 0.7 is the default for those that were not
-    measured here.
+    A choice of one encoder for each language uses the scale of the built-in one. Luna's 0.7 is the default for encoders
+    that were not measured here.
     """
     if "similarity_threshold" not in settings.model_fields_set and model.rpartition(",")[2] == BUILTIN:
         return RELEVANT
@@ -182,7 +182,7 @@ def episode_threshold(settings: Settings, model: str) -> float:
 
 
 def make_registry(settings: Settings) -> SchemaRegistry | NoRegistry:
-    """Return the configured schema registry; its former answers are cached in the data directory."""
+    """Return the configured schema registry, whose earlier answers are cached in the data directory."""
     url = settings.schema_registry_url
     if url is None:
         return NoRegistry()
@@ -190,14 +190,14 @@ def make_registry(settings: Settings) -> SchemaRegistry | NoRegistry:
 
 
 def make_greeting_model(settings: Settings, metrics: Metrics) -> ModelExtractor | None:
-    """Return the model that writes greetings; None without one, or where there is no profile to greet by."""
+    """Return the model that writes greetings; None without a model, or without a profile to base them on."""
     if settings.has_model and settings.memorize and settings.user_profile:
         return make_model(settings, metrics)
     return None
 
 
 def make_model(settings: Settings, metrics: Metrics, name: str | None = None) -> ModelExtractor:
-    """Return the configured model, or that of a name at the same endpoint."""
+    """Return the configured model, or the named one at the same endpoint."""
     from streams.extraction.model.extractor import ModelExtractor  # noqa: PLC0415 - as above
 
     return ModelExtractor(

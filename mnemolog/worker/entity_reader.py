@@ -1,4 +1,4 @@
-"""Entities of users, read by rules of up to 10,000 memories: one user at a time, tenants in turn, and remembered."""
+"""Entities of users, read by rules from up to 10,000 memories: one user at a time, tenants in turn, with a cache."""
 
 from __future__ import annotations
 
@@ -16,23 +16,26 @@ if TYPE_CHECKING:
     from schemas.identity import Owner
 
 MOST_KNOWN: Final = 64
-"""Results that are kept: pages of one list, and of an entity in it, ask for the same."""
+"""The most results that are cached: pages of a list, and requests for an entity in it, need the same result."""
 
 _Read: TypeAlias = "tuple[Owner, tuple[tuple[str, int], ...]]"
-"""Whose memories were read, and which versions of which."""
+"""The owner of the memories that were read, and the id and version of each."""
 
 
 class EntityReader:
-    """Reads what memories name. Twelve requests of one tenant had held up those of others for ten seconds."""
+    """Reads the entities that memories name, one request at a time.
+
+    Without these turns, twelve requests of one tenant delayed those of others by ten seconds.
+    """
 
     def __init__(self, names: Callable[[Owner, Iterable[Memory]], list[Entity]] = entities) -> None:
-        """`names` reads what memories name, in a thread."""
+        """`names` returns the entities that memories name; it runs in a thread."""
         self._names = names
         self._turns = FairSlots(1)
         self._known: OrderedDict[_Read, list[Entity]] = OrderedDict()
 
     async def read(self, owner: Owner, memories: Sequence[Memory]) -> list[Entity]:
-        """Return the entities that memories name, as `entities` does; the same memories are read once."""
+        """Return the entities that memories name, as `entities` does; a repeated request is served from the cache."""
         asked = owner, tuple((memory.memory_id, memory.version) for memory in memories)
         if asked not in self._known:
             async with self._turns.slot(owner.tenant):

@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Extractors:
-    """What a worker extracts with."""
+    """The extractors of a worker."""
 
     main: Extractor
     rules: OwnWords | None = None
-    """Beside a model."""
+    """The rules that assist a model."""
     judge: Judge | None = None
-    """Of a model's answers; none where an embedder was passed in."""
+    """The judge of a model's answers; None if the caller supplied the embedder."""
 
     @property
     def fact_rules(self) -> OwnWords | None:
-        """The rules that read facts which are remembered as they are; None without rules."""
+        """The rules that read facts to be stored verbatim; None without rules."""
         return self.rules or (self.main if isinstance(self.main, OwnWords) else None)
 
 
@@ -49,7 +49,7 @@ def make_extractors(
     extractor: Extractor | None,
     is_judged: bool,
 ) -> Extractors:
-    """Make the configured extractor, which `exits` closes; whoever passes an extractor in closes it."""
+    """Build the configured extractor, which `exits` closes. The caller closes an extractor of its own."""
     if extractor is not None:
         return Extractors(extractor)
     if settings.extracts_with == "verbatim":
@@ -60,7 +60,7 @@ def make_extractors(
     exits.push_async_callback(judge.aclose)
     if settings.extracts_with == "rules":
         return Extractors(OwnWords(rules, judge.embed, judge.heads, known))
-    own_words = OwnWords(rules, judge.embed, judge.heads)  # beside a model, which says what ends
+    own_words = OwnWords(rules, judge.embed, judge.heads)  # these rules assist a model, which decides what ends
     model = make_model(settings, metrics)
     exits.push_async_callback(model.aclose)
     models: Extractor = model

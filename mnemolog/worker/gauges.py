@@ -1,4 +1,4 @@
-"""Gauges, read from log and shards when they are scraped: how far behind each step is, and what is held."""
+"""Gauges, read from log and shards when they are scraped: the backlog of each step, and the totals."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from schemas.log import Log
 
 COUNT_EVERY_SECONDS: Final = 15.0
-"""Counting memories reads a shard's table, in a thread: at most this often, however often it is scraped."""
+"""The least interval between counts of memories, since a count reads a shard's table in a thread."""
 
 
 class Gauges(Collector):
-    """The gauges as of the last look. Dead letters and memories are counted from the log: a restart loses nothing."""
+    """The gauges at the last look. Dead letters and memories are counted from the log, so a restart loses nothing."""
 
     def __init__(self, log: Log, shards: Shards, rebuilder: Rebuilder, lags: Lags) -> None:
         self._log = log
@@ -46,21 +46,21 @@ class Gauges(Collector):
         self._statuses: dict[str, tuple[float, int, dict[str, int]]] = {}
 
     def collect(self) -> Iterable[Metric]:
-        """Return the metrics as of the last look."""
+        """Return the metrics at the last look."""
         return list(self._metrics)
 
     @property
     def rebuild_progress(self) -> float:
-        """How far the running rebuild is, 0 to 1; 1 without one."""
+        """The progress of the running rebuild, 0 to 1; 1 without one."""
         return self._rebuilder.progress.ratio
 
     async def look(self) -> None:
-        """Read log and shards anew."""
+        """Read the log and the shards again."""
         await self._read_letters()
         self._metrics = [*await self._lags(), self._dead(), await self._memories(), self._void(), self._damage()]
 
     async def _read_letters(self) -> None:
-        """Count the dead letters since the last look."""
+        """Count the dead letters that were added since the last look."""
         topic = DEAD_LETTERS.name
         for partition in range(await self._log.partitions(topic)):
             while records := await self._log.read(topic, partition, self._read.get(partition, 0)):
@@ -86,9 +86,9 @@ class Gauges(Collector):
         return family
 
     async def _statuses_of(self, shard: Shard) -> dict[str, int]:
-        """Return how many memories of a shard have each status, as of at most COUNT_EVERY_SECONDS ago.
+        """Return the number of a shard's memories in each status, at most COUNT_EVERY_SECONDS old.
 
-        While the shard cannot be written, as it was before: metrics are wanted most when a disk is full.
+        While the shard cannot be written, return the last count: metrics matter most when a disk is full.
         """
         path, now = str(shard.path), time.monotonic()
         offset = shard.offset(shard.ledger_topic)
@@ -104,7 +104,7 @@ class Gauges(Collector):
         return statuses
 
     async def _lags(self) -> list[Metric]:
-        """Return how many items of each topic are not done, and how old the oldest is."""
+        """Return the number of unfinished items of each topic, and the age of the oldest."""
         items = GaugeMetricFamily("mnemolog_lag_items", "Items of a topic that are not done", labels=("topic",))
         seconds = GaugeMetricFamily("mnemolog_lag_seconds", "Age of the oldest item that is not done", labels=("step",))
         oldest: dict[str, float] = dict.fromkeys(STEPS.values(), 0.0)

@@ -1,4 +1,4 @@
-"""Greeting of a user who comes back, written by the model after PowerMem's template within a bounded time."""
+"""Greeting of a returning user, written by the model from PowerMem's template within a time limit."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ log = logging.getLogger("mnemolog.greeting")
 
 
 class Greeting:
-    """Writes greetings. An empty one leaves it to the agent to greet; no memory counts as recalled."""
+    """Writes greetings. An empty greeting leaves the agent to write its own; greetings do not count as recalls."""
 
     def __init__(self, contexts: Contexts, write: Callable[[str], Awaitable[str]] | None, *, seconds: float) -> None:
-        """`write` asks a model, None without one; `seconds` is how long it may take."""
+        """`write` sends a prompt to a model, and is None without one; `seconds` is its time limit."""
         self._contexts = contexts
         self._write = write
         self._seconds = seconds
 
     async def _summary(self, held: Held, agent_id: str | None, now: datetime) -> str:
-        """Return the profile, the plans that come, and what happened and was said lately; empty where there is none."""
+        """Return the profile, coming plans, and recent events and statements; empty if there are none."""
         profile = await self._contexts.profile(held, agent_id, now)
-        parts = [profile["text"]] if profile is not None and profile["sources"] else []  # habits alone are no profile
+        parts = [profile["text"]] if profile is not None and profile["sources"] else []  # habits are not a profile
         news, said = await self._contexts.news(held, agent_id, now)
         for heading, memories in ((NEWS, news), (SAID, said)):
             if memories:
@@ -56,7 +56,7 @@ class Greeting:
         return "\n".join(parts)
 
     async def greet(self, held: Held, agent_id: str | None, now: datetime) -> str:
-        """Return a greeting; empty when nothing is remembered, there is no model, it fails or takes too long."""
+        """Return a greeting; empty if no memory exists, or if the model is missing, fails or takes too long."""
         if self._write is None or not (summary := await self._summary(held, agent_id, now)):
             return ""
         try:

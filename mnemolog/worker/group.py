@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("mnemolog")
 GLOBALS = -1
-"""Stands for global memories among the partitions: they are folded beside these, and are in none."""
+"""The partition number that represents global memories, which are folded along with the partitions but belong to
+none."""
 
 
 class Group:
@@ -36,7 +37,7 @@ class Group:
         *,
         is_embedded: bool,
     ) -> None:
-        """`make_app` makes the application of the agents, which reports the group's assignments to `moved`."""
+        """`make_app` builds the application of the agents, which reports the group's assignments to `moved`."""
         self._shards = shards
         self._agents = agents
         self._tasks = tasks
@@ -44,7 +45,7 @@ class Group:
         self.app = make_app(moved=self)
 
     def assigned(self, partitions: Collection[int]) -> None:
-        """Set the assigned partitions: each is held, and delivered, as soon as its shard is folded, and no others."""
+        """Set the assigned partitions. Each is held, and its records are delivered, as soon as its shard is folded."""
         self._shards.takeover.assign(partitions)
         withhold(self.app, self._shards.assignment.unready())
         self._tasks.start(partial(self._fold, GLOBALS, self._shards.takeover.fold_globals))
@@ -55,7 +56,7 @@ class Group:
             self._tasks.start(partial(say_when_held, self._shards.assignment))
 
     async def _fold(self, partition: int, folding: Callable[[], Awaitable[None]]) -> None:
-        """Fold as soon as the file can be opened and written; the assignment says meanwhile why it cannot."""
+        """Fold once the file can be opened and written; meanwhile, the assignment reports the hindrance."""
         assignment = self._shards.assignment
         try:
             await fold_with_retry(folding, partial(assignment.hinder, partition))
@@ -64,7 +65,7 @@ class Group:
             withhold(self.app, assignment.unready())
 
     def revoked(self, partitions: Collection[int]) -> None:
-        """Stop answering about the users of these partitions, until they are assigned again."""
+        """Stop answering for the users of these partitions, until they are assigned again."""
         for partition in partitions:
             self._shards.assignment.release(partition)
         self._shards.assignment.unassign()
@@ -72,7 +73,7 @@ class Group:
             log.info("the group shares out its partitions anew")
 
     def drop_jobs(self) -> None:
-        """Drop what the agents still have to do: what is not acknowledged is delivered again."""
+        """Drop the agents' pending jobs; unacknowledged records are delivered again."""
         for partition in self._shards.held():
             for agent in self._agents:
                 agent.revoke(partition)

@@ -1,4 +1,4 @@
-"""Lag: how many items of each partition are not done, and how old the oldest of them is."""
+"""Lag: the number of unfinished items of each partition, and the age of the oldest."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 STEPS: Final = {**{topic.name: "extract" for topic in INPUTS}, INBOX.name: "remember", LEDGER.name: "project"}
 STEPS[GLOBALS.name] = "project"
-"""What each topic waits for."""
+"""The step that handles each topic."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """The items of a partition that are not done: how many, and the age of the oldest in seconds."""
+    """The number of unfinished items of a partition, and the age of the oldest in seconds."""
 
     topic: str
     partition: int
@@ -32,7 +32,7 @@ class Lag:
 
 
 class Lags:
-    """The lags of this worker's partitions, and of all."""
+    """The lags of this worker's partitions, and of all partitions."""
 
     def __init__(
         self,
@@ -55,8 +55,8 @@ class Lags:
     async def here(self) -> list[Lag]:
         """Return a lag for each topic and partition of this worker.
 
-        A topic with only one partition, as that of global memories, is reported by the worker that holds partition 0,
-        so that all workers together report each once.
+        A topic with a single partition, such as that of global memories, is reported by the worker that holds partition
+        0, so that the group reports each lag once.
         """
         now = self._clock.now()
         found = []
@@ -73,11 +73,11 @@ class Lags:
         return found
 
     async def read_local(self) -> dict[str, Any]:
-        """Return the lags of this worker, as rows in JSON."""
+        """Return the lags of this worker as JSON rows."""
         return {"items": [{**asdict(lag), "worker": self._url} for lag in await self.here()]}
 
     async def read(self) -> dict[str, Any]:
-        """Return the lags of all partitions, each with the worker that has it. Raises PeerUnavailable."""
+        """Return the lags of all partitions, each with the worker that holds it. Raises PeerUnavailable."""
         bodies = await self._cluster.gather(self.read_local(), "lag", {}, None)
         items = [item for body in bodies for item in body["items"]]
         return {"items": sorted(items, key=lambda item: (item["topic"], item["partition"]))}

@@ -1,4 +1,4 @@
-"""Metrics for Prometheus: counters kept as things happen; gauges are read from log and shards when scraped."""
+"""Metrics for Prometheus: counters, kept as events happen; gauges are read from log and shards when scraped."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 MEDIA_TYPE: Final = CONTENT_TYPE_PLAIN_0_0_4
 WAITING: Final = "waiting"
-"""Not an outcome: the item is tried again."""
+"""The pseudo-outcome of an item that is tried again."""
 LAG_BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 """Seconds; beyond one of them health is late."""
 REASONS: Final = ("cut off", "not JSON", "wrong shape", "refused", "embedder", "failed")
-"""What a rejection's reason begins with; labels are a closed set."""
+"""The prefixes of rejection reasons, because labels need a closed set."""
 
 
 class Metrics:
@@ -34,7 +34,7 @@ class Metrics:
     def __init__(self) -> None:
         registry = self.registry = CollectorRegistry()
         items = Counter("mnemolog_items", "Items by what became of them", ("step", "outcome"), registry=registry)
-        self._item = cache(items.labels)  # asked several times for each item, and the library looks each up with care
+        self._item = cache(items.labels)  # used several times for each item, and the library's lookup is slow
         seconds = Histogram("mnemolog_step_seconds", "Time that an item takes", ("step",), registry=registry)
         self._second = cache(seconds.labels)
         self._redelivered = Counter(
@@ -90,7 +90,7 @@ class Metrics:
         self._rebuilt.set(1)
 
     def counted(self, step: str, outcome: str) -> None:
-        """Count an item of a step; one that waits to be tried again is counted as a retry."""
+        """Count an item of a step; an item that waits for another attempt counts as a retry."""
         if outcome == WAITING:
             self._retries.labels(step, "unavailable").inc()
             if step == "project":
@@ -101,20 +101,20 @@ class Metrics:
             self._redelivered.labels(step).inc()
 
     def unopened(self, why: str) -> None:
-        """Count a sealed record that was read and not opened: `erased` or `tampered`."""
+        """Count a read of a sealed record that was not opened: `erased` or `tampered`."""
         self._unopened.labels(why).inc()
 
     def redacted(self, kind: str, action: str, times: int) -> None:
-        """Count what was found at the door: `redact` was replaced, `refuse` led to a refusal."""
+        """Count findings in incoming texts: `redact` for those replaced, `refuse` for those that led to a refusal."""
         self._redactions.labels(kind, action).inc(times)
 
     def took(self, step: str, seconds: float) -> None:
-        """Keep how long an item of a step took."""
+        """Record how long an item of a step took."""
         self._second(step).observe(seconds)
 
     @contextmanager
     def timed(self, step: str) -> Iterator[None]:
-        """Keep how long the block takes."""
+        """Record how long the block takes."""
         began = time.perf_counter()
         try:
             yield
@@ -122,7 +122,7 @@ class Metrics:
             self.took(step, time.perf_counter() - began)
 
     def extracted(self, item: CandidatesExtracted | ExtractionRejected) -> None:
-        """Count the tokens of an extraction, and why it was rejected if it was."""
+        """Count the tokens of an extraction, and the reason of a rejection."""
         self._tokens("in").inc(item.tokens_in)
         self._tokens("out").inc(item.tokens_out)
         for took in tokens_by_model(item):
@@ -150,11 +150,11 @@ class Metrics:
         self._by_words.inc()
 
     def lagged(self, seconds: float) -> None:
-        """Keep how much later than planned the event loop came to something."""
+        """Record how much later than planned the event loop ran a task."""
         self._lag.observe(max(0.0, seconds))
 
     async def exposition(self, gauges: Gauges | None) -> bytes:
-        """Return everything in Prometheus' text format; without gauges, as before a start, only what was counted."""
+        """Return all metrics in Prometheus' text format; without gauges, as before a start, only the counters."""
         if gauges is not None:
             self._rebuilt.set(gauges.rebuild_progress)
             await gauges.look()

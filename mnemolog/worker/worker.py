@@ -1,4 +1,4 @@
-"""The composition root: everything that a worker consists of, built in one order and started from one list."""
+"""The composition root: every part of a worker, built in one order, with its background tasks started from one list."""
 
 from __future__ import annotations
 
@@ -132,22 +132,22 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("mnemolog")
 WORKED_AT_ONCE = 256
-"""Users whose work runs at the same time if no model is asked; their appends share an fsync."""
+"""The most users whose work runs at the same time if no model is asked; their appends share an fsync."""
 WINDOWS_AT_ONCE = 1024
-"""Windows in progress: with the model, waiting for a retry, or being appended."""
+"""The most windows in progress: at the model, waiting for a retry, or being appended."""
 ANSWERS_SECONDS = 1.5
-"""How long a stopping worker still answers accepted requests, if it cannot leave the group before."""
+"""How long a stopping worker still answers accepted requests if it cannot leave the group first."""
 LOAD_SECONDS = 60.0
-"""How long a start waits for the encoder: without it everything but searches and new memories works."""
+"""How long a start waits for the encoder; without it, everything but searches and new memories works."""
 GLOBALS_SECONDS = 0.5
 """How long a query waits for global memories that another worker has just decided."""
 
 
 class Worker:
-    """One process of the system: the log, the three agents, the folds, and what HTTP routes call.
+    """One process of the system: the log, the three agents, the folds, and the parts that HTTP routes call.
 
     It wires the parts, starts them and stops them, and has no logic of its own: each part gets its collaborators here,
-    in the order in which `start` builds them. No part refers to it: only programs that start a worker do, and HTTP's
+    in the order in which `start` builds them. No part refers to it. Only programs that start a worker do, and HTTP's
     dependencies, through which routes reach the parts.
     """
 
@@ -160,13 +160,13 @@ class Worker:
         embedder: Embedder | None = None,
         url: str | None = None,
     ) -> None:
-        """Take settings, and the URL where it listens, if it does.
+        """Take the settings, and the URL at which the worker listens, if it does.
 
-        A clock, an extractor or an embedder passed here takes the place of the configured one. The embedder
-        stays the caller's to close.
+        A clock, an extractor or an embedder passed here replaces the configured one. The caller closes its own
+        embedder.
         """
         self.settings = settings
-        # A worker that does not listen needs a unique URL even so: Faust knows workers by their URLs.
+        # A worker that does not listen also needs a unique URL, because Faust identifies workers by their URLs.
         self.url = settings.url_for_workers or url or f"http://{uuid4()}.invalid"
         self.clock = TrustedClock.of(clock)
         self.trust = components.make_trust(settings, self.clock.seconds_of_peers)
@@ -176,7 +176,8 @@ class Worker:
         self.failure: asyncio.Future[None] | None = None
         self.started = False
         self.hindrances: Mapping[int, str] = {}
-        """Why partitions that are assigned cannot be held now, by partition; GLOBALS: what no partition has."""
+        """The reasons why assigned partitions cannot be held now, by partition; GLOBALS stands for the global
+        memories."""
         self.stopping = asyncio.Event()
         self._stopping_since: float | None = None
         self._extractor = extractor
@@ -189,7 +190,7 @@ class Worker:
     async def start(self) -> None:
         """Start everything; the worker answers when this returns. Raises the first failure of any part.
 
-        A shard that cannot be opened or written keeps the users of its partition from being answered, and no others.
+        A shard that cannot be opened or written affects only the users of its partition, who are not answered.
         """
         self.failure = asyncio.get_running_loop().create_future()
         await self._open()
@@ -203,10 +204,10 @@ class Worker:
         self._build_operations()
         self._exits.push_async_callback(self._stop_agents)
         await self.head_keeper.look_back()
-        await loading  # before others give their partitions to it
+        await loading  # before other workers hand over their partitions
         await self._join_group()
         await wait_unless_failed(self.failure, self.shards.assignment.wait_until_answered())
-        # On Kafka partitions come later too: `ErasureRecovery.run`.
+        # On Kafka, partitions can arrive later: `ErasureRecovery.run` covers them.
         await wait_unless_failed(self.failure, self.erasure_recovery.repeat_before_start())
         self._start_background()
         for partition in self.hindrances:
@@ -214,7 +215,7 @@ class Worker:
         self.started = True
 
     async def stop(self) -> None:
-        """Stop the agents and close everything, the newest first; safe to call at any point of starting."""
+        """Stop the agents and close everything in reverse order. Safe to call at any point of a start."""
         self.started = False
         self.stopping.set()
         await self._exits.aclose()
@@ -229,7 +230,7 @@ class Worker:
     # -- start-up, in its order
 
     async def _open(self) -> None:
-        """Lock the directory, register the schemas, open the log, make the topics, and come back to the group."""
+        """Lock the directory, register the schemas, open the log, create the topics, and rejoin the group."""
         create_privately()
         await check_folder(self.settings)
         if not self.settings.is_embedded:  # the embedded log locks the directory by itself
@@ -253,12 +254,12 @@ class Worker:
         await self._open_webhooks(inner)
         self.redactions = Redactions(self.policies, actions_of(self.settings.redaction or ""), self.metrics.redacted)
         if isinstance(inner, KafkaLog):
-            # As early as possible: the group settles while this worker starts.
+            # As early as possible, so that the group settles while this worker starts.
             self._membership = Membership(self.settings, inner, self.url)
             await self._membership.release_former_process()
 
     async def _open_webhooks(self, inner: SqliteLog | KafkaLog) -> None:
-        """Read whom changes are posted to, and what they are posted with; Kafka compacts by itself."""
+        """Read the webhooks and their secrets. Kafka compacts their topic itself."""
         compact = inner.compact if isinstance(inner, SqliteLog) else None
         self.webhooks = Webhooks(self._retrying_log, RetryingReads(inner), compact=compact)
         await self.webhooks.follow()
@@ -270,7 +271,7 @@ class Worker:
         return await open_log(self.settings, self.clock.now)
 
     def _build_projections(self) -> None:
-        """Build what keeps and finds memories."""
+        """Build the parts that store and find memories."""
         settings = self.settings
         if self._embedder is None:
             embedder = components.make_embedder(settings)
@@ -317,7 +318,7 @@ class Worker:
         self._exits.push_async_callback(self.queries.close)
 
     async def _load_encoder(self) -> None:
-        """Have the encoder of this machine ready for the first question; what is wrong with it that question says."""
+        """Load this machine's encoder for the first search, which reports the error if loading fails."""
         with suppress(TimeoutError, EmbedderUnavailable):
             await asyncio.wait_for(load(self.embedder), LOAD_SECONDS)
 
@@ -394,7 +395,7 @@ class Worker:
             resume=self.observe.resumption.later,
             erased=lambda owner: self.erasure_recovery.complete_later(owner),  # noqa: PLW0108 - it is built later
         )
-        # Used over the embedded log alone: its directory is locked, so that nobody else appends to it.
+        # Used with the embedded log only: its directory is locked, so that this worker is the only writer.
         self.immediate = ImmediateDecisions(
             log=self.log,
             remember=self.remember,
@@ -417,7 +418,7 @@ class Worker:
         self.tick_schedulers = components.make_tick_schedulers(settings, scheduler)
 
     def _build_group(self) -> None:
-        """Build the agents' application, which is a member of the group, and the ways to the other members."""
+        """Build the agents' application, which is a member of the group, and the connections to the other members."""
         settings = self.settings
         make = partial(
             make_app,
@@ -432,7 +433,7 @@ class Worker:
             url=self.url,
             session_seconds=settings.session_seconds,
             failed=self.fail,
-            # Remember only queues the record, so its pool is measured in its place.
+            # Remember only queues the record, so its pool is measured instead.
             took=lambda step, seconds: None if step == "remember" else self.metrics.took(step, seconds),
             give_way=self._priority.give_way,
             open_record=self.log.open,
@@ -457,7 +458,7 @@ class Worker:
         self.usage.spend(item, window)
 
     def _build_publishing(self) -> None:
-        """Build what appends events, here or at the worker that has their user, and what says how far they are."""
+        """Build the parts that append events, here or at their user's worker, and those that report their states."""
         priority = self._priority.first if self.settings.is_embedded else nullcontext
         self.publisher = Publisher(self.log, self.shards, priority, is_log_here=self.settings.is_embedded)
         self.event_states = EventStates(
@@ -474,7 +475,7 @@ class Worker:
         )
 
     def _build_services(self) -> None:
-        """Build what else HTTP routes call: commands, sharing, imports, wakes, contexts and greetings."""
+        """Build the other parts that HTTP routes call: commands, sharing, imports, wakes, contexts and greetings."""
         settings, shards, peers, clock = self.settings, self.shards, self.peers, self.clock
         facts, zone_of = self._extractors.fact_rules, lambda owner: self.queries.zone_of(shards.resolve(owner))
         self.commands = Commands(
@@ -519,7 +520,7 @@ class Worker:
         self.greeting = Greeting(self.contexts, write, seconds=settings.greeting_timeout_seconds)
 
     def _build_operations(self) -> None:
-        """Build what operators run, and the gauges that they see."""
+        """Build the parts that operators use, and the gauges."""
         self.dead_letters = DeadLetters(self.log)
         self.key_rotation = MasterKeyRotation(self.settings, self._inner_log, self.sealing.keys)
         self.rebuilder = Rebuilder(self.settings.data_dir, self.log, self.shards, self.index_sync, self.reembedder)
@@ -589,14 +590,14 @@ class Worker:
         self.metrics.registry.register(self.head_keeper)
 
     async def _join_group(self) -> None:
-        """Start the agents, on Kafka as a member of the group."""
+        """Start the agents, which on Kafka join the group."""
         await self.group.app.start()
         if self._membership is not None:
             member, peers = partial(member_id, self.group.app), partial(owners, self.group.app)
             self._tasks.start(partial(self._membership.watch, member, lambda: self.shards.assignment.partitions, peers))
 
     def _start_background(self) -> None:
-        """Start what runs beside the agents until the worker stops, or fails."""
+        """Start the tasks that run alongside the agents until the worker stops or fails."""
         tasks = [
             self.project.flush_index,
             self.project.check_index,
@@ -615,7 +616,7 @@ class Worker:
             self.queries.index_search.turn_vectors.keep_made,
             *(scheduler.run for scheduler in self.tick_schedulers),
         ]
-        if not self.settings.is_embedded:  # there may be others
+        if not self.settings.is_embedded:  # there may be other workers
             group = GroupMaintenance(self.shards, self.cluster, self.rebuild, self.usage)
             tasks += [
                 partial(keep_followed, self.policies),
@@ -634,14 +635,14 @@ class Worker:
             self._tasks.start(task)
 
     def begin_stop(self) -> None:
-        """Take in that no more connections are accepted, and the group is about to be left."""
+        """Note that the server accepts no more connections and that the worker is about to leave the group."""
         self.stopping.set()
         self._stopping_since = time.monotonic()
 
     async def hand_over(self) -> None:
-        """Leave the group before everything else is closed: others have this worker's partitions in a moment.
+        """Leave the group before closing everything else, so that other workers get the partitions at once.
 
-        Without the log nothing is handed over, and where it goes wrong the group notices by itself.
+        Nothing is handed over without the log. If leaving fails, the group notices the absence by itself.
         """
         if self._membership is None or not self.started or self.log_watch.away is not None:
             return
@@ -663,32 +664,32 @@ class Worker:
         self.group.drop_jobs()
         await self.immediate.stop()
 
-    # -- what it knows of the group
+    # -- its place in the group
 
     @property
     def hindrance(self) -> str | None:
-        """What an operator is to mend before all that is assigned can be answered; None when nothing is in the way."""
+        """What an operator must mend before every assigned partition can be answered; None if nothing is wrong."""
         return next(iter(self.hindrances.values()), None)
 
     def group_size(self) -> int:
-        """Return how many workers the group has, as far as this one knows; 1 before it has started."""
+        """Return the number of workers in the group, as far as this one knows; 1 before it has started."""
         return 1 + len(self.peers.others()) if self.started else 1
 
     def is_in_session(self) -> bool:
-        """Return whether the group's session is alive, so that no other worker can have this one's partitions."""
+        """Return whether the group's session is alive, so that no other worker can hold this one's partitions."""
         since = self._stopping_since
         if self._membership is not None and since is not None and time.monotonic() - since > ANSWERS_SECONDS:
             return False
         return is_in_session(self.group.app)
 
     async def fold_globals(self) -> None:
-        """Fold global memories, which another worker may have decided; without the log, go on with what is folded."""
+        """Fold global memories that another worker may have decided; without the log, use those already folded."""
         if not self.settings.is_embedded:
             with suppress(TimeoutError, ShardUnavailable):
                 await asyncio.wait_for(self.shards.takeover.fold_globals(), GLOBALS_SECONDS)
 
     def write_note(self, note: dict[str, object]) -> None:
-        """Leave a note for commands on this machine: which process holds the data directory, and where it listens."""
+        """Leave a note for commands on this machine: the process that holds the data directory, and its URL."""
         lock = self._inner_log.lock if isinstance(self._inner_log, SqliteLog) else self._lock
         if lock is not None:
             lock.write_note(note)

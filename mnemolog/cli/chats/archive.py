@@ -1,4 +1,4 @@
-"""Exports of chats as they come: a file, the same in gzip, a zip or a folder with files of known names among others."""
+"""Exports of chats as they come: a file, plain or in gzip, or a zip or folder that contains files of known names."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class Part:
 
     name: str
     size: int | None
-    """Bytes that reading it gives; None where only reading tells."""
+    """The size of its content in bytes; None if only reading can tell."""
     archive: Path
     member: str | None = None
-    """Its name in the archive, where that is a zip."""
+    """Its name within the archive, if that is a zip."""
 
     @contextmanager
     def opened(self) -> Iterator[BinaryIO]:
-        """Open it from its beginning. Raises OSError, Unreadable for an archive that is damaged or has a password."""
+        """Open it at its beginning. Raises OSError, or Unreadable for a damaged archive or one with a password."""
         try:
             if self.member is None:
                 with self.archive.open("rb") as file:
@@ -42,7 +42,7 @@ class Part:
                     yield cast("BinaryIO", stream)
         except (BadZipFile, zlib.error, EOFError) as error:
             raise Unreadable(f"{self.name} is damaged: {error}") from error
-        except (RuntimeError, NotImplementedError) as error:  # how zipfile says that there is a password, or a method
+        except (RuntimeError, NotImplementedError) as error:  # zipfile's errors for a password or an unknown method
             if self.member is None:
                 raise
             raise Unreadable(f"{self.name} cannot be unpacked: {error}") from error
@@ -51,14 +51,14 @@ class Part:
 def parts(name: str, wanted: re.Pattern[str]) -> list[Part]:
     """Return the files of an export, in the order of their names.
 
-    Of a zip or a folder these are the ones whose names match `wanted` as a whole. Raises OSError, Unreadable for one
-    without any.
+    In a zip or a folder, these are the files whose full names match `wanted`. Raises OSError, or Unreadable if there
+    are none.
     """
     path = Path(name)
     if path.is_dir():
         found = [_file(one) for one in sorted(path.rglob("*")) if one.is_file() and wanted.fullmatch(one.name)]
     elif not path.is_file():
-        path.stat()  # which says that there is none
+        path.stat()  # raises if there is no such path
         raise Unreadable(f"{name} is no file: it is read more than once, so a pipe will not do")
     elif is_zipfile(path):
         with ZipFile(path) as zipped:
@@ -81,6 +81,6 @@ def _file(path: Path) -> Part:
 
 
 def total_of(found: list[Part]) -> int | None:
-    """Return the bytes of all, None where they are not known."""
+    """Return the total size in bytes; None if it is unknown."""
     sizes = [part.size for part in found]
     return None if None in sizes else sum(cast("list[Any]", sizes))

@@ -1,7 +1,7 @@
-"""ChatGPT's export: `conversations.json`, alone or in its zip, of which each conversation is a tree of messages.
+"""ChatGPT's export: `conversations.json`, alone or in its zip, in which each conversation is a tree of messages.
 
-A prompt that was edited and an answer that was asked for again have siblings in the tree: what is read is the way from
-`current_node` up to the root, which is what ChatGPT shows.
+Edited prompts and repeated answers have siblings in the tree. The messages on the path from `current_node` to the root
+are read, which are those that ChatGPT shows.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from mnemolog.cli.chats.archive import Part
 
 _SHOWN: Final = ("text", "multimodal_text")
-"""Types of content that are somebody's words; the others are thoughts, code for tools, and what tools answered."""
+"""Types of content that a person or the assistant wrote; the others are thoughts, code for tools, and their results."""
 _CITED: Final = re.compile("\ue200[^\ue200\ue201]*\ue201")
-"""Where an answer names its sources, in characters that only ChatGPT shows."""
+"""The citations in an answer, marked by characters that only ChatGPT displays."""
 
 
 def read(part: Part) -> Items:
-    """Yield what the conversations hold. Raises Unreadable."""
+    """Yield the contents of the conversations. Raises Unreadable."""
     return items(part, _conversation)
 
 
@@ -45,7 +45,7 @@ def _conversation(name: str, number: int, conversation: object) -> Iterator[Item
 
 
 def _shown(mapping: dict[str, Any], current: object) -> list[tuple[str, dict[str, Any]]]:
-    """Return the messages that are shown, by their nodes, the oldest first."""
+    """Return the displayed messages with their node ids, oldest first."""
     if not isinstance(current, str) or current not in mapping:
         current = _last_leaf(mapping)
     path: list[tuple[str, dict[str, Any]]] = []
@@ -59,7 +59,7 @@ def _shown(mapping: dict[str, Any], current: object) -> list[tuple[str, dict[str
 
 
 def _last_leaf(mapping: dict[str, Any]) -> str | None:
-    """Return the node without children that was made last: older exports say no current one."""
+    """Return the newest node without children, because older exports do not give a current one."""
     leaves = [key for key, node in mapping.items() if isinstance(node, dict) and not node.get("children")]
     return max(leaves, key=lambda key: _made(mapping[key]), default=None)
 
@@ -71,7 +71,7 @@ def _made(node: dict[str, Any]) -> float:
 
 
 def _message(session: str, key: str, message: dict[str, Any], place: int) -> Message | LeftOut:
-    """Return a message, or why it is none. Raises BadRow."""
+    """Return a message, or the reason to leave it out. Raises BadRow."""
     role, content, metadata = (_object(message.get(name)) for name in ("author", "content", "metadata"))
     speaker: Role = "user" if role.get("role") == "user" else "assistant"
     is_hidden = metadata.get("is_visually_hidden_from_conversation") or message.get("weight") == 0
@@ -90,7 +90,7 @@ def _object(value: object) -> dict[str, Any]:
 
 
 def _text(content: dict[str, Any]) -> str:
-    """Return what was written, and what was said and transcribed; pictures and recordings have no text."""
+    """Return written and transcribed text; pictures and recordings have none."""
     given = content.get("parts")
     texts = [one.get("text") if isinstance(one, dict) else one for one in (given if isinstance(given, list) else [])]
     return "\n".join(text for text in texts if isinstance(text, str) and text)

@@ -1,4 +1,4 @@
-"""Claude's export: `conversations.json`, alone or in its zip, of which each conversation has `chat_messages`."""
+"""Claude's export: `conversations.json`, alone or in its zip, in which each conversation has `chat_messages`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def read(part: Part) -> Items:
-    """Yield what the conversations hold. Raises Unreadable."""
+    """Yield the contents of the conversations. Raises Unreadable."""
     return items(part, _conversation)
 
 
@@ -34,7 +34,7 @@ def _conversation(name: str, number: int, conversation: object) -> Iterator[Item
 
 
 def _shown(messages: list[Any], leaf: object) -> list[dict[str, Any]]:
-    """Return the messages that are shown: those on the way to the last one, where the export says which that is."""
+    """Return the displayed messages: those on the path to the last one, if the export names it, else all."""
     found = [message for message in messages if isinstance(message, dict)]
     by_id = {message.get("uuid"): message for message in found}
     if leaf not in by_id:
@@ -47,7 +47,7 @@ def _shown(messages: list[Any], leaf: object) -> list[dict[str, Any]]:
 
 
 def _message(session: str, key: str, message: dict[str, Any], place: int) -> Message | LeftOut:
-    """Return a message, or why it is none. Raises BadRow."""
+    """Return a message, or the reason to leave it out. Raises BadRow."""
     sender = message.get("sender")
     if sender not in ("human", "assistant"):
         return TOOLS
@@ -65,7 +65,7 @@ def _message(session: str, key: str, message: dict[str, Any], place: int) -> Mes
 
 
 def _text(message: dict[str, Any]) -> str:
-    """Return the words, without thoughts and what tools did: `text` has remarks in their place."""
+    """Return the words, without thoughts and the actions of tools, for which `text` has remarks."""
     blocks = message.get("content")
     if isinstance(blocks, list) and blocks:
         texts = [block.get("text") for block in blocks if isinstance(block, dict) and block.get("type") == "text"]

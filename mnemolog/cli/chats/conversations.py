@@ -17,7 +17,7 @@ FILES: Final = re.compile(r"conversations(?:-\d+)?\.json")
 
 
 def items(part: Part, items_of: Callable[[str, int, object], Iterator[Item]]) -> Items:
-    """Yield what the conversations hold; `items_of` reads one, given the file, its number and it. Raises Unreadable."""
+    """Yield the contents; `items_of` reads a conversation from the file, its number and its JSON. Raises Unreadable."""
     with part.opened() as stream:
         seen = 0
         for number, conversation in enumerate(elements(part.name, stream, ("conversations",)), 1):

@@ -1,4 +1,4 @@
-"""Messages as they stand in exports of chats: who said what, when, and in which session."""
+"""Messages in exports of chats: the speaker, the words, the time, and the session."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ class Message:
     """One message with a text."""
 
     session: str
-    """The conversation, or the day of a chat among people, that it belongs to."""
+    """The conversation that it belongs to, or the day in a chat between people."""
     key: str
-    """What names it in its session, together with its text."""
+    """Its identifier within the session, together with its text."""
     place: int
     """Its number, or its line, in the export."""
     role: Role
     text: str
     at: str | None
-    """RFC 3339; None where the export has no time."""
+    """The time in RFC 3339; None if the export has none."""
     name: str | None = None
-    """Who said it in a chat among people."""
+    """The speaker's name in a chat between people."""
     sender_id: str | None = None
-    """The program's own id of that person, where it has one."""
+    """The program's own id of the speaker, if it has one."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Something of an export that is no turn: `what` says of which kind it is, in the plural."""
+    """A part of an export that is not a turn; `what` names its kind, in the plural."""
 
     what: str
 
 
 Item: TypeAlias = "Message | LeftOut | BadLine"
 Items: TypeAlias = "Iterator[tuple[Item, int]]"
-"""What an export holds, each with its share of the bytes."""
+"""The contents of an export, each with its share of the bytes."""
 
 SERVICE: LeftOut = LeftOut("notices of the program")
 MEDIA: LeftOut = LeftOut("pictures, recordings and files without a text")
@@ -52,5 +52,5 @@ CHANNELS: LeftOut = LeftOut("posts of channels")
 
 
 def whole(text: str) -> str:
-    """Return a text with U+FFFD for each half of a character that stands alone, and no white space around it."""
+    """Return a text with U+FFFD for each lone surrogate, and without white space around it."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").strip()

@@ -1,7 +1,8 @@
-"""Messages as OpenAI's clients have them: a list, or a message or a conversation on each line.
+"""Messages in the format of OpenAI's clients: a list, or a message or a conversation on each line.
 
-They need no ids and no times. A conversation is `{"messages": […]}`, alone, in a list or on a line; messages that stand
-in none are one conversation. One without an id is known by its first message, and by how many before it begin alike.
+They need no ids and no times. A conversation is `{"messages": […]}`, alone, in a list or on a line; messages outside of
+any form one conversation. A conversation without an id is identified by its first message, and by the number of earlier
+conversations that begin with the same one.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _IDS: Final = ("conversation_id", "session_id", "thread_id", "id")
 
 
 def read(part: Part) -> Items:
-    """Yield what the file holds. Raises Unreadable."""
+    """Yield the contents of the file. Raises Unreadable."""
     alone, begun = _Conversation(None), Counter[str]()
     with part.opened() as stream:
         seen = 0
@@ -50,7 +51,7 @@ def read(part: Part) -> Items:
 
 
 class _Conversation:
-    """A conversation, and how many of its messages were met. Without a name it gets one with its first words."""
+    """A conversation, and the number of its messages so far. Without a name, its first words determine one."""
 
     def __init__(self, session: str | None) -> None:
         self.session = session
@@ -85,7 +86,7 @@ def _first_words(message: object) -> str:
 
 
 def _message(talk: _Conversation, value: object, place: int) -> Message | LeftOut:
-    """Return a message, or why it is none. Raises BadRow."""
+    """Return a message, or the reason to leave it out. Raises BadRow."""
     if not isinstance(value, dict):
         raise BadRow("is no message: that is an object with role and content")
     talk.met += 1
@@ -112,7 +113,7 @@ def _message(talk: _Conversation, value: object, place: int) -> Message | LeftOu
 
 
 def _values(part: Part, stream: BinaryIO) -> Iterator[tuple[int, object]]:
-    """Yield the elements of a list, the lines of JSON Lines, or the one object that the file is."""
+    """Yield the elements of a list, the lines of JSON Lines, or the messages of a single object."""
     if _has_lines(part):
         for line in json_lines(part.name, stream, _line):
             yield line.line, line if isinstance(line, BadLine) else line.event
@@ -121,7 +122,7 @@ def _values(part: Part, stream: BinaryIO) -> Iterator[tuple[int, object]]:
 
 
 def _has_lines(part: Part) -> bool:
-    """Return whether the first line that is not blank is an object by itself, and more than a list of messages."""
+    """Return whether the first line that is not blank is a complete object other than a mere list of messages."""
     with part.opened() as stream:
         line = b""
         while not line.strip() and (read := stream.readline(1 << 22)):

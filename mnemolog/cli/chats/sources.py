@@ -1,4 +1,4 @@
-"""Exports of chats, whatever program they come from: what they hold, and the events that they become."""
+"""Exports of chats from any program: their contents, and the events that these become."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ _FILES: Final[dict[Chats, re.Pattern[str]]] = {
     "openai-messages": openai_messages.FILES,
 }
 MOST_NAMES: Final = 20
-"""Speakers that are named where the user is to be chosen among them."""
+"""The most speakers that are listed when the user must be chosen from them."""
 
 
 @dataclass(slots=True)
 class Survey:
-    """What an export holds."""
+    """A summary of the contents of an export."""
 
     turns: int = 0
     sessions: set[str] = field(default_factory=set)
     speakers: Counter[str] = field(default_factory=Counter)
-    """How many turns each has, by name; of talks with an assistant by role."""
+    """The number of turns of each speaker, by name, or by role in talks with an assistant."""
     ids: dict[str, str] = field(default_factory=dict)
     """The speakers' names by the program's ids."""
     first: str | None = None
@@ -52,7 +52,7 @@ class Survey:
     bad: list[BadLine] = field(default_factory=list)
 
     def take(self, item: Message | LeftOut | BadLine) -> None:
-        """Count one thing."""
+        """Count one item."""
         match item:
             case BadLine():
                 self.bad.append(item)
@@ -72,10 +72,10 @@ class Survey:
 
 
 class Export:
-    """An export of chats, read as often as is needed."""
+    """An export of chats, which can be read repeatedly."""
 
     def __init__(self, system: Chats, name: str, *, dates: Dates | None = None, timezone: str | None = None) -> None:
-        """Find its files. Raises OSError; ValueError for what is no zone."""
+        """Find its files. Raises OSError, or ValueError for an unknown time zone."""
         zone = UTC if timezone is None else zone_named(timezone)
         if zone is None:
             raise ValueError(
@@ -89,7 +89,7 @@ class Export:
         self._timezone = timezone
 
     def survey(self) -> Survey:
-        """Return what it holds. Raises OSError."""
+        """Return a summary of its contents. Raises OSError."""
         found = Survey()
         for part in self._parts:
             for item, _ in self._items(part):
@@ -97,9 +97,9 @@ class Export:
         return found
 
     def rows(self, user_id: str | None, me: str | None) -> Rows:
-        """Return the events that it becomes, of a user or the owner, `me` being the user among the people of a chat.
+        """Return its events, for a user or the owner; `me` names the user among the people of a chat.
 
-        Raises OSError, Unreadable where it is not said who that is.
+        Raises OSError, or Unreadable if the user is not known.
         """
         turns = Turns(system=self._system, user_id=user_id or DEFAULT_USER, me=self.who(me), timezone=self._timezone)
 
@@ -110,9 +110,9 @@ class Export:
         return Rows(total_of(self._parts), "bytes", read)
 
     def who(self, me: str | None) -> str | None:
-        """Return who the user is among the people of a chat, as it says or as it was said. Raises OSError, Unreadable.
+        """Return the user among the people of a chat, as the export or `me` names them. Raises OSError, Unreadable.
 
-        None where there are no people to choose from: a talk with an assistant has one user.
+        Return None if there is no choice, because a talk with an assistant has only one user.
         """
         if self._system == "telegram" and me is None:
             me = next(filter(None, map(telegram.owner_of, self._parts)), None)

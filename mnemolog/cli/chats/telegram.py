@@ -1,7 +1,7 @@
 """Telegram Desktop's export: `result.json`, of one chat or of all.
 
-Each message has its sender, and its text is a text or a list of texts and of entities (links, bold words). Days are
-those of UTC, because `date` is by the clock of the machine that made the export.
+Each message has its sender, and its text is a string or a list of strings and entities (links, bold words). Days are in
+UTC, because `date` follows the clock of the machine that made the export.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _DELETED: Final = "a deleted account"
 
 
 def read(part: Part) -> Items:
-    """Yield what the chats hold. Raises Unreadable."""
+    """Yield the contents of the chats. Raises Unreadable."""
     with part.opened() as stream:
         seen = 0
         for place, (around, element) in enumerate(nested(part.name, stream, "messages"), 1):
@@ -36,9 +36,9 @@ def read(part: Part) -> Items:
 
 
 def owner_of(part: Part) -> str | None:
-    """Return the sender's id of whose export it is, None where it does not say so. Raises Unreadable.
+    """Return the sender's id of the export's owner; None if it cannot be determined. Raises Unreadable.
 
-    An export of all chats names its owner; of a chat with one person it is who is not that person.
+    An export of all chats names its owner. In a chat with one person, the owner is the other sender.
     """
     with part.opened() as stream:
         for around, element in nested(part.name, stream, "messages"):
@@ -54,7 +54,7 @@ def owner_of(part: Part) -> str | None:
 
 
 def _message(chat: dict[str, Any], element: object, place: int) -> Message | LeftOut:
-    """Return a message, or why it is none. Raises BadRow."""
+    """Return a message, or the reason to leave it out. Raises BadRow."""
     if not isinstance(element, dict):
         raise BadRow("is no object")
     kind = str(chat.get("type") or "")
@@ -92,7 +92,7 @@ def _time(element: dict[str, Any]) -> object:
 
 
 def _text(given: object) -> str:
-    """Return a text, or the texts of a list of texts and entities, as they are shown."""
+    """Return a text, or the joined texts of a list of strings and entities, as displayed."""
     if isinstance(given, str):
         return given
     pieces = given if isinstance(given, list) else []

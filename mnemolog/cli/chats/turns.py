@@ -1,7 +1,7 @@
-"""Messages of an export as events to publish: turns, and after each session its end.
+"""Messages of an export as events to publish: turns, and the end of each session.
 
-Ids are derived from what the export says, so that the same export published again, or a later one of the same chats,
-makes nothing twice. What was edited since is a turn of its own.
+Ids are derived from the content of the export, so that publishing the same export again, or a later one of the same
+chats, creates no duplicates. A message that has been edited since becomes a turn of its own.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turns:
-    """How messages become turns: of which program they are, and whose they become."""
+    """The conversion of messages into turns: their program and their user."""
 
     system: str
     user_id: str
     me: str | None = None
-    """The user in a chat among people: the name, or the program's id."""
+    """The user in a chat between people: the name, or the program's id."""
     timezone: str | None = None
-    """The clock of whoever spoke."""
+    """The time zone of the speakers' clocks."""
 
     def is_mine(self, message: Message) -> bool:
-        """Return whether the user said a message."""
+        """Return whether the user wrote a message."""
         named = (message.name, message.sender_id)
         return message.role == "user" and (named == (None, None) or (self.me is not None and self.me in named))
 

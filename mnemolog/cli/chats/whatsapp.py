@@ -1,8 +1,8 @@
 """WhatsApp's export of a chat: `_chat.txt`, alone or in its zip.
 
 A message begins with its time and sender: `[05.01.26, 08:00:00] Ann: …` on an iPhone, `05/01/2026, 8:00 am - Ann: …` on
-Android, in the form that the phone's language has; lines without such a beginning go on with the message before.
-Which number is the day is told from the whole file. Times are by the phone's clock, without an offset.
+Android, in the format of the phone's language; lines without such a beginning continue the previous message. The whole
+file is used to determine which number is the day. Times follow the phone's clock, without an offset.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Dates: TypeAlias = Literal["dmy", "mdy", "ymd"]
 _MARKS: Final = "\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff"
 _MARK: Final = re.compile(f"[{_MARKS}]")
 _NOTICE: Final = "\u200e"
-"""The mark with which an iPhone begins what WhatsApp itself writes in the place of a message."""
+"""The mark at the beginning of a notice that WhatsApp itself writes instead of a message, on an iPhone."""
 _SPACE: Final = "[ \u00a0\u202f]"
 _HALVES: Final = "上午|下午|午前|午後|凌晨|中午|晚上|오전|오후"
 _HEAD: Final = re.compile(
@@ -48,7 +48,7 @@ _ATTACHED: Final = re.compile(
     r"\((?:file attached|Datei angehängt|archivo adjunto|fichier joint|arquivo anexado"
     r"|file allegato|bestand bijgevoegd|文件附件|檔案附件)\))(?:\n|\Z)"
 )
-"""A file that is named, `<attached: 1.jpg>` or `IMG-1.jpg (file attached)`: what is beside it is its caption."""
+"""A reference to a file, `<attached: 1.jpg>` or `IMG-1.jpg (file attached)`; any further text is its caption."""
 _EDITED: Final = re.compile(r"\s?(?:\u200e<[^<>\n]{1,60}>|<This message was edited>)\Z")
 _PLACEHOLDER: Final = re.compile(r"<[^<>\n@/]{1,60}>")
 _PLACEHOLDERS: Final = frozenset(
@@ -66,7 +66,7 @@ _YEAR_DIGITS: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A message or a notice as it stands in the file."""
+    """A message or a notice as written in the file."""
 
     line: int
     date: tuple[str, str, str]
@@ -78,9 +78,9 @@ class _Entry:
 
 
 def read(part: Part, dates: Dates | None, zone: tzinfo) -> Items:
-    """Yield what the chat holds; `dates` is the order of day, month and year, by default what the file tells.
+    """Yield the contents of the chat; `dates` is the order of day, month and year, by default inferred from the file.
 
-    Raises Unreadable, also for a file that does not tell.
+    Raises Unreadable, also if the order cannot be inferred.
     """
     order = dates or _order_of(part)
     met: Counter[tuple[str, str, str]] = Counter()
@@ -153,7 +153,7 @@ def _entry(line: int, head: re.Match[str]) -> _Entry | None:
 
 
 def _order_of(part: Part) -> Dates:
-    """Return in which order the dates of a file are written. Raises Unreadable for one that does not tell."""
+    """Return the order in which a file writes its dates. Raises Unreadable if it cannot be inferred."""
     entries = [(one.date, one.separator) for one, _ in _entries(part)]
     dates = list(dict.fromkeys(date for date, _ in entries))
     if any(len(year) == _YEAR_DIGITS for year, _, _ in dates):
@@ -163,7 +163,7 @@ def _order_of(part: Part) -> Dates:
     if days_first != months_first:
         return "dmy" if days_first else "mdy"
     if entries[0][1] != "/":
-        return "dmy"  # months come first between slashes only
+        return "dmy"  # the month comes first only with slashes
     by_day, by_month = (_steps_back([(y, m, d) for d, m, y in dates]), _steps_back([(y, m, d) for m, d, y in dates]))
     if by_day == by_month or days_first:
         raise Unreadable(
@@ -186,7 +186,7 @@ def _moment(entry: _Entry, order: Dates) -> datetime | None:
 
 
 def _said(entry: _Entry) -> tuple[str, str] | LeftOut:
-    """Return who said what, or why it is no message."""
+    """Return the speaker and the words, or the reason to leave the entry out."""
     found = _SENDER.fullmatch(entry.rest)
     if found is None:
         return SERVICE

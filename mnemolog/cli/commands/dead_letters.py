@@ -1,4 +1,4 @@
-"""`mnemolog dead-letters`: what could not be read or handled, and the way back."""
+"""`mnemolog dead-letters`: records that could not be read or handled, and their retry."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""`mnemolog digest`: what is known, as one number for each projection."""
+"""`mnemolog digest`: a digest of each projection, to compare their contents."""
 
 from mnemolog.cli.invocation import Commands
 from mnemolog.cli.output import Output

@@ -1,4 +1,4 @@
-"""`mnemolog doctor`: checks the configuration, reaches every component, and says what to do about what is wrong."""
+"""`mnemolog doctor`: checks the configuration, reaches every component, and advises on each fault."""
 
 import asyncio
 import json
@@ -83,7 +83,7 @@ async def _search(around: Surroundings, file: Path) -> None:
 
     settings = around.settings()
     try:
-        words = await asyncio.to_thread(file.read_text, "utf-8-sig")  # some editors begin a file with a mark
+        words = await asyncio.to_thread(file.read_text, "utf-8-sig")  # some editors begin a file with a byte order mark
         found = await find_residue(settings, words.splitlines())
     except (OSError, UnicodeDecodeError, TooShort, NothingToSearch, LogError) as error:
         raise CommandFailed(f"{file}: {error}") from error
@@ -99,7 +99,7 @@ async def _search(around: Surroundings, file: Path) -> None:
 
 
 async def _prove(around: Surroundings, receipt: Path, words: Path | None) -> None:
-    """Search everything that a key opens for the user of a receipt, and for words."""
+    """Search everything that a key decrypts for the user of a receipt, and for words."""
     from mnemolog.diagnostics.erased import NoReceipt, prove_erased  # noqa: PLC0415 - --help needs none of the engines
     from schemas.log import LogError  # noqa: PLC0415
 

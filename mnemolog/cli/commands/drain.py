@@ -1,4 +1,4 @@
-"""`mnemolog drain` and `reextract`: what was published is extracted and remembered."""
+"""`mnemolog drain` and `reextract`: extract and remember everything that was published."""
 
 from collections import Counter
 from datetime import datetime

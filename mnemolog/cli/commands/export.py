@@ -1,4 +1,4 @@
-"""`mnemolog export`: a user's memories and their history leave as JSON Lines."""
+"""`mnemolog export`: writes a user's memories and their history as JSON Lines."""
 
 import os
 import sys
@@ -34,7 +34,7 @@ commands = Commands()
 
 
 async def salvage(around: Surroundings, *, into: Path | None = None, **_: object) -> None:
-    """Write everybody's memories that the readable part of the ledger leads to; exit 1 where some cannot be read."""
+    """Write all users' memories from the readable part of the ledger; exit 1 if some cannot be read."""
     from mnemolog.operations.integrity.salvage import salvaged  # noqa: PLC0415 - --help needs none of the engines
     from schemas.log import LogError  # noqa: PLC0415
 
@@ -78,8 +78,8 @@ async def export(
         if into is None:
             await _write(lines, output, sys.stdout.buffer)
             return
-        part = into.with_name(into.name + ".part")  # a file of this name is whole
-        part.unlink(missing_ok=True)  # of an export that was ended; whoever made it, this one is a file of its own
+        part = into.with_name(into.name + ".part")  # only a complete file gets its final name
+        part.unlink(missing_ok=True)  # left over from an interrupted export; this export creates its own file
         with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             counts = await _write(lines, output, file)
         part.replace(into)

@@ -1,4 +1,4 @@
-"""`mnemolog history`, `changes`: every event about a memory and what it came from, and what happens to all of them."""
+"""`mnemolog history`, `changes`: the events and origins of a memory, and the changes of all memories."""
 
 import asyncio
 from typing import Annotated, Any
@@ -23,10 +23,10 @@ FOLLOW = Annotated[bool, typer.Option("--follow", help="Go on with what happens,
 NOW = "now"
 LOOK_EVERY_SECONDS = 0.5
 LOUD = ("content", "importance", "status", "value", "category", "expires_at", "access_count")
-"""Characters of a change that a table has room for."""
+"""The fields of a change that fit into a table."""
 
 MOST_WORDS = 500
-"""Characters of an observation that are shown; --json has them all."""
+"""The most characters of an observation that are shown; --json shows all."""
 commands = Commands()
 
 
@@ -80,7 +80,7 @@ async def changes(
 
 
 def _words_of(change: dict[str, Any]) -> str:
-    """Return what the memory of a change says now, its id where that is not shown; nothing of an erased user."""
+    """Return the current words of a changed memory, or its id if it is not active; nothing for an erased user."""
     memory, memory_id = change["memory"], change["memory_id"]
     if memory is None:
         return f"({memory_id})" if memory_id else ""

@@ -1,4 +1,4 @@
-"""`mnemolog import`: memories of an export, or of another system, and chats of other programs come in."""
+"""`mnemolog import`: imports memories of an export or of another system, and chats of other programs."""
 
 import asyncio
 import os
@@ -60,7 +60,7 @@ DATES = Annotated[
 DRY_RUN = Annotated[bool, typer.Option("--dry-run", help="Only say what the file holds.")]
 KEY_VARIABLE = "EVATAR_ENCRYPTION_KEY"
 NOWHERE = "http://127.0.0.1"
-"""The address of a client that is asked nothing."""
+"""The address of a client that sends no requests."""
 AGAIN = "Import the same again: what was imported counts once."
 LINES_AT_ONCE = 200
 WAIT_SECONDS = 60.0
@@ -139,7 +139,7 @@ async def _send(
     counted: "Callable[[], dict[str, Any]]",
     said: "Callable[[dict[str, Any], int], str]",
 ) -> None:
-    """Send all rows, and show what came of them. Raises CommandFailed if one was refused."""
+    """Send all rows, and show the results. Raises CommandFailed if any was refused."""
     refusals = Refusals(output)
     publisher = LinePublisher(send, refusals.take, output.say, most=LINES_AT_ONCE)
     async with interruptible(output, publisher, refusals, AGAIN):
@@ -182,11 +182,11 @@ async def _show_chats(output: Output, export: "Export", me: str | None) -> None:
             "refused": len(found.bad),
         }
     )
-    await _read(lambda: export.who(me))  # which says so where the user is still to be named
+    await _read(lambda: export.who(me))  # which raises if the user must still be named
 
 
 async def _read(read: "Callable[[], T]") -> T:
-    """Return what reading a file gives, beside the loop: an engine may run on it. Raises CommandFailed."""
+    """Return the result of reading a file, off the event loop, which an engine may share. Raises CommandFailed."""
     try:
         return await asyncio.to_thread(read)
     except FileNotFoundError as error:

@@ -1,4 +1,4 @@
-"""`mnemolog profile` and `entities`: what is known about a user, and about whom and what the user names."""
+"""`mnemolog profile` and `entities`: the facts about a user, and the people and things that the user names."""
 
 from typing import Annotated, Any
 

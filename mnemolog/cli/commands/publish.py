@@ -1,4 +1,4 @@
-"""`mnemolog publish`: JSON Lines of input events go to the log."""
+"""`mnemolog publish`: publishes JSON Lines of input events to the log."""
 
 from collections.abc import Sequence
 from typing import Annotated

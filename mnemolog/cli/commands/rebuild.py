@@ -1,6 +1,6 @@
-"""`mnemolog rebuild` and `reembed`: what is made beside what serves, compared, and switched to.
+"""`mnemolog rebuild` and `reembed`: build a replacement alongside the serving data, compare it, and switch to it.
 
-A rebuild folds the log into a new generation; a reembedding makes another encoder's vectors.
+A rebuild folds the log into a new generation; a reembedding computes another encoder's vectors.
 """
 
 import asyncio
@@ -55,7 +55,7 @@ async def rebuild(
         found = await rebuilding
     finally:
         rebuilding.cancel()
-        await asyncio.gather(rebuilding, return_exceptions=True)  # who waits no longer leaves no word of it behind
+        await asyncio.gather(rebuilding, return_exceptions=True)  # so that no unretrieved error is reported later
     output.fields(found)
     rate = found["decisions"] / found["seconds"] if found["seconds"] else 0.0
     output.say(f"{rate:,.0f} decisions/s")
@@ -64,11 +64,11 @@ async def rebuild(
 
 
 async def _ratio(client: AsyncClient) -> float:
-    """Return how far it is, 0 to 1; before it has begun the metric says 1 as well as afterwards, so 1 counts as 0."""
+    """Return the progress, 0 to 1. The metric is 1 both before the start and after the end, so 1 counts as 0."""
     try:
         found = re.search(r"^mnemolog_rebuild_progress_ratio (\S+)$", await client.metrics(), re.MULTILINE)
     except MnemologError:
-        return 0.0  # the bar is for a person's patience: the rebuild itself says what is wrong
+        return 0.0  # the bar is informational: the rebuild itself reports errors
     ratio = float(found[1]) if found else 0.0
     return 0.0 if ratio >= 1 else ratio
 
@@ -104,7 +104,7 @@ async def reembed(
 
 
 async def _watched(client: AsyncClient, output: Output, asked: Awaitable[dict[str, Any]]) -> dict[str, Any]:
-    """Await an answer behind a bar."""
+    """Await an answer while a progress bar is shown."""
     waiting = asyncio.ensure_future(asked)
     try:
         with output.progress("memories") as bar:
@@ -124,7 +124,7 @@ async def _running(client: AsyncClient) -> dict[str, Any] | None:
     try:
         found: dict[str, Any] | None = (await client.reembedding())["running"]
     except MnemologError:
-        return None  # the bar is for a person's patience: the answer itself says what is wrong
+        return None  # the bar is informational: the answer itself reports errors
     return found
 
 

@@ -1,4 +1,4 @@
-"""`mnemolog search`: a question to a user's memories."""
+"""`mnemolog search`: a search of a user's memories."""
 
 from typing import Annotated, Any
 
@@ -73,7 +73,7 @@ async def search(  # noqa: PLR0913 - one for each option
 
 
 def _row(hit: dict[str, Any]) -> tuple[object, ...]:
-    """Return the cells of a memory or of a turn; what is true no more says so."""
+    """Return the cells of a memory or a turn; a statement that is no longer true is marked."""
     if hit["kind"] == "turn":
         return f"{hit['relevance']:.0%}", hit["memory"], "said", "", hit["turn_id"]
     until = f" (until {hit['valid_to'][:10]})" if hit.get("valid_to") else ""

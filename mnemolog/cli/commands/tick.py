@@ -1,4 +1,4 @@
-"""`mnemolog tick`: says what time it is, and waits until what follows from it is done."""
+"""`mnemolog tick`: emits a tick of the clock, and waits until its effects are applied."""
 
 from datetime import datetime
 from typing import Annotated, Any

@@ -33,7 +33,7 @@ def up(
     env_file: ENV_FILE = None,
 ) -> None:
     """Run the whole system in one process. Ctrl-C or SIGTERM ends it."""
-    gc.disable()  # what is loaded stays: looking through it again and again is a sixth of the time; see `tune_process`
+    gc.disable()  # loaded modules stay, and collections over them take a sixth of the time; see `tune_process`
     given: list[Settings] = []
     forgotten: list[bool] = []
 
@@ -41,16 +41,16 @@ def up(
         around = Surroundings.given({"data": data, "env_file": env_file})
         settings = around.settings(host=host, port=port)
         start_logging(settings.log_level, settings.log_format)
-        _announce(settings)  # before the seconds that the engine takes to load
+        _announce(settings)  # ahead of the engine, which takes seconds to load
         if not settings.is_embedded:
             from mnemolog.cli.former_process import forget_former_process  # noqa: PLC0415 - it loads Kafka's client
 
             forgotten.append(await forget_former_process(settings))
-        if settings.embedding_model == BUILTIN:  # it loads its model as long as this process its modules
+        if settings.embedding_model == BUILTIN:  # loading its model takes as long as importing this process's modules
             from projections.embedding.encoder_process import start_ahead  # noqa: PLC0415 - no other command needs numpy
 
             start_ahead()
-        # It takes seconds, in which a command may take the folder: so one looks afterwards.
+        # This takes seconds, during which a command may take the folder, so the check follows.
         import mnemolog.server  # noqa: F401, PLC0415 - and --help needs none of it
 
         try:

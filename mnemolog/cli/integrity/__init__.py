@@ -1,5 +1,5 @@
 """The commands that keep the log whole.
 
-`backup` copies the log while it serves, verifies a copy, and makes a log of it again. `verification` checks the links
-of all decisions, and prints the heads by which a copy that was exchanged is told.
+`backup` copies the log while it serves, verifies a copy, and restores a log from it. `verification` checks the links of
+all decisions, and prints the heads that reveal a log that was replaced.
 """

@@ -1,4 +1,4 @@
-"""`mnemolog backup`: a copy of the log, made while it serves; its verification; and the log as it was at a moment."""
+"""`mnemolog backup`: copies the log while it serves, verifies the copy, and restores the log as of a moment."""
 
 import asyncio
 from pathlib import Path
@@ -153,7 +153,7 @@ def _absolute(folder: Path) -> Path:
 
 
 def _outside(folder: Path, data_dir: Path) -> Path:
-    """Return the folder of a backup. Raises SettingsError for one that would be lost with what it is a copy of."""
+    """Return the folder of a backup. Raises SettingsError for a folder that would be lost with the original."""
     place, data = folder.resolve(), data_dir.resolve()
     if place == data or data in place.parents:
         raise SettingsError(f"{folder} lies in the data directory, and would be lost with it: name another place")

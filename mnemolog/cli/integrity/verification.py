@@ -1,4 +1,4 @@
-"""`mnemolog verify` and `head`: whether the log still has every decision, and what proves it later."""
+"""`mnemolog verify` and `head`: whether the log still has every decision, and a head that can prove it later."""
 
 import asyncio
 from pathlib import Path
@@ -25,7 +25,7 @@ USER = Annotated[
 commands = Commands()
 
 _OF_SERVERS = ("url", "api_key_file")
-"""No server is asked: the log is read here."""
+"""Options for a server, which these commands do not use: they read the log here."""
 
 
 @commands.add_local("verify", without=_OF_SERVERS)
@@ -66,7 +66,7 @@ async def head(around: Surroundings) -> None:
 async def _read(
     around: Surroundings, against: Path | None, public_key: str | None, user: str | None
 ) -> "tuple[Verified, dict[str, Any], int | None]":
-    """Read the log through behind a bar; return what was found, its heads, signed, and the lines of heads compared."""
+    """Read the whole log with a progress bar; return the result, its signed heads, and the count of heads compared."""
     from mnemolog.operations.integrity.kept_heads import folder_of, read_kept  # noqa: PLC0415 - as the next
     from mnemolog.operations.integrity.verification import (  # noqa: PLC0415 - --help needs none of the engines
         NoHead,

@@ -1,4 +1,4 @@
-"""JSON Lines of input events. Each line is checked here, so that a bad one is named by its number."""
+"""JSON Lines of input events. Each line is checked here, so that an error can give its line number."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 MAX_LINE_BYTES: Final = 4 * 1024 * 1024
-"""A line beyond this cannot be an event: its text alone may have 64 KiB."""
+"""The longest possible line: the text of an event alone may have 64 KiB."""
 _BOM: Final = b"\xef\xbb\xbf"
 _OPENINGS: Final = (b"{", b"[")
-"""The beginnings of a file that is JSON over several lines."""
+"""The first characters of a file that is JSON over several lines."""
 
 
 @dataclass(frozen=True, slots=True)
 class EventLine:
-    """A line that can be published: where it stands, and the event as JSON with its id."""
+    """A line that can be published: its place, and the event as JSON with its id."""
 
     file: str
     line: int
     event: dict[str, Any]
     size: int
-    """Bytes of the event as JSON."""
+    """The size of the event as JSON, in bytes."""
     is_named: bool = True
-    """Whether the event had its id; else it was derived from the words."""
+    """Whether the event had its own id, as opposed to one derived from the words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +44,10 @@ class BadLine:
 
 
 def event_lines(name: str, stream: BinaryIO, now: datetime) -> Iterator[EventLine | BadLine]:
-    """Read the lines of a stream one after the other; blank ones do not count. The stream is never held as a whole.
+    """Read the lines of a stream in order, without the blank ones; the stream is never loaded as a whole.
 
-    An event without an `event_id` gets one from its content and which occurrence of it in the stream this is, so that
-    the same file published twice counts once.
+    An event without an `event_id` gets one from its content and the number of its occurrence in the stream, so that
+    publishing the same file twice counts once.
     """
     met: Counter[bytes] = Counter()
     return json_lines(name, stream, lambda text: _checked(text, now, met))
@@ -56,9 +56,9 @@ def event_lines(name: str, stream: BinaryIO, now: datetime) -> Iterator[EventLin
 def json_lines(
     name: str, stream: BinaryIO, checked: Callable[[bytes], tuple[dict[str, Any], bool]]
 ) -> Iterator[EventLine | BadLine]:
-    """Read the lines of a stream one after the other, each as `checked` returns it, which raises InvalidEvent.
+    """Read the lines of a stream in order, each as `checked` returns it, which raises InvalidEvent.
 
-    `checked` also says whether the line had its own id.
+    `checked` also returns whether the line had its own id.
     """
     from schemas.inputs.input_events import InvalidEvent  # noqa: PLC0415 - all commands import this, few read lines
 
@@ -83,7 +83,7 @@ def json_lines(
 
 
 def _hint(text: bytes) -> str:
-    """Return what to do about a line that is no JSON, as far as it shows what it is."""
+    """Return advice about a line that is not JSON, as far as its text suggests a cause."""
     if text in _OPENINGS:
         return "; put one event on each line"
     try:

@@ -1,4 +1,4 @@
-"""Publishes event lines in batches: refusals find their way back to their lines, and an outage is waited out."""
+"""Publishes event lines in batches: maps refusals to their lines, and waits out an outage."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MAX_BATCH_EVENTS: Final = 500
 MAX_BATCH_BYTES: Final = 7 * 1024 * 1024
-"""Below the 8 MiB of a request, with room for what JSON adds between events."""
+"""Less than the 8 MiB of a request, with room for JSON's separators between events."""
 MAX_OUTAGE_SECONDS: Final = 120.0
 """The longest wait for an outage to end."""
 LONGEST_PAUSE_SECONDS: Final = 5.0
@@ -25,26 +25,26 @@ _PLACE: Final = re.compile(r"\$\[(\d+)\]")
 
 @dataclass(slots=True)
 class LinePublisher:
-    """Takes lines in their order; what it has counted is durable."""
+    """Takes lines in order; the lines that it has counted are durable."""
 
     send: Callable[[Sequence[EventLine]], Awaitable[Mapping[int, str]]]
-    """Sends one request, whose lines all had ids or all had none; returns which were not taken by places, and why.
+    """Sends one request, whose lines all had ids or all had none; returns the reasons of refused lines by their places.
 
-    Raises Refused and nothing was done, Unavailable, MnemologError.
+    Raises Refused if nothing was done, Unavailable, MnemologError.
     """
     refuse: Callable[[BadLine], None]
     say: Callable[[str], None]
     most: int = MAX_BATCH_EVENTS
-    """Lines in one request."""
+    """The most lines in one request."""
     accepted: int = 0
     reached: str = ""
-    """The last line that is settled, as FILE:LINE."""
+    """The last settled line, as FILE:LINE."""
     max_outage_seconds: float = MAX_OUTAGE_SECONDS
     _batch: list[EventLine] = field(default_factory=list)
     _bytes: int = 0
 
     async def take(self, line: EventLine | BadLine) -> None:
-        """Take the next line in; a full batch is sent. Raises MnemologError."""
+        """Add the next line; send a full batch. Raises MnemologError."""
         if isinstance(line, BadLine):
             self.refuse(line)
             return
@@ -55,21 +55,21 @@ class LinePublisher:
         self._bytes += line.size
 
     async def flush(self) -> None:
-        """Send what was taken. Raises MnemologError."""
+        """Send the pending lines. Raises MnemologError."""
         if self._batch:
             await self._publish(self._batch)
             self.reached = f"{self._batch[-1].file}:{self._batch[-1].line}"
         self._batch, self._bytes = [], 0
 
     async def _publish(self, lines: Sequence[EventLine]) -> None:
-        """Publish all lines but those that the server refuses."""
+        """Publish all lines except those that the server refuses."""
         left = list(lines)
         while left:
             try:
                 not_taken = await self._send(left)
             except Refused as error:
                 bad = _places(error, len(left))
-                if not bad and len(left) > 1:  # it does not say which
+                if not bad and len(left) > 1:  # the refusal names no event
                     await self._publish(left[: len(left) // 2])
                     left = left[len(left) // 2 :]
                     continue
@@ -97,7 +97,7 @@ class LinePublisher:
 
 
 def _places(error: Refused, count: int) -> dict[int, str]:
-    """Return what is wrong with which event of the request, as far as the refusal says."""
+    """Return the faults of the request's events by their places, as far as the refusal names them."""
     found: dict[int, list[str]] = {}
     for fault in error.errors:
         place = _PLACE.match(str(fault.get("path")))

@@ -1,4 +1,4 @@
-"""Reads files of event lines beside the event loop: a pipe that waits holds up neither the engine nor Ctrl-C."""
+"""Reads files of event lines off the event loop: an idle pipe blocks neither the engine nor Ctrl-C."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _GZIP: Final = b"\x1f\x8b"
 LINES_AT_ONCE: Final = 200
 PARTS_AHEAD: Final = 4
 PAUSE_SECONDS: Final = 0.5
-"""After so long without a line the reader reports that there are none for now."""
+"""The time without a line after which the reader reports that there are none for now."""
 
 Part: TypeAlias = "tuple[list[EventLine | BadLine], int] | OSError | None"
-"""Lines and the bytes that they took; or why reading ended; or None at the end."""
+"""Lines and their size in bytes, or the error that ended reading, or None at the end."""
 
 
 class ReaderFailed(OSError):
@@ -37,11 +37,11 @@ class ReaderFailed(OSError):
 
 
 class _NobodyReads(Exception):
-    """The loop is gone, and wants no lines any more."""
+    """The loop is gone, and needs no more lines."""
 
 
 def read_files(names: Sequence[str]) -> AsyncIterator[tuple[list[EventLine | BadLine], int]]:
-    """Give the lines of all files, some at a time, with the bytes they took; [] when no line comes for a while.
+    """Give the lines of all files in portions, with their size in bytes; [] if no line arrives for a while.
 
     Raises OSError.
     """
@@ -51,7 +51,7 @@ def read_files(names: Sequence[str]) -> AsyncIterator[tuple[list[EventLine | Bad
 def read_rows(
     rows: Callable[[], Iterator[tuple[EventLine | BadLine, int]]],
 ) -> AsyncIterator[tuple[list[EventLine | BadLine], int]]:
-    """Give rows, some at a time, with how much of the whole they are. `rows` runs beside the loop. Raises OSError."""
+    """Give rows in portions, each with its share of the whole. `rows` runs off the loop. Raises OSError."""
 
     def read(give: Callable[[Part], None]) -> None:
         ready: list[EventLine | BadLine] = []
@@ -78,7 +78,7 @@ async def _beside(
         except (RuntimeError, CancelledError) as error:
             raise _NobodyReads from error
 
-    # A daemon: a read from a terminal or a pipe cannot be called off, and must not keep the process.
+    # A daemon, because a read from a terminal or a pipe cannot be cancelled, and must not keep the process alive.
     threading.Thread(target=_run, args=(read, give), name="reading", daemon=True).start()
     while True:
         try:
@@ -94,7 +94,7 @@ async def _beside(
 
 
 def _run(read: Callable[[Callable[[Part], None]], None], give: Callable[[Part], None]) -> None:
-    """Read to the end, and pass on what ended it, so that no caller waits indefinitely for lines that do not come."""
+    """Read to the end, and pass on the error that ended it, so that no caller waits forever for more lines."""
     with suppress(_NobodyReads):
         try:
             read(give)
@@ -110,7 +110,7 @@ def _run(read: Callable[[Callable[[Part], None]], None], give: Callable[[Part], 
 
 
 def sizes(names: Sequence[str]) -> int | None:
-    """Return the bytes of all files, None when stdin or a pipe is among them. Raises OSError."""
+    """Return the size of all files in bytes; None if stdin or a pipe is among them. Raises OSError."""
     if STDIN in names:
         return None
     found = [Path(name).stat() for name in names]
@@ -118,7 +118,7 @@ def sizes(names: Sequence[str]) -> int | None:
 
 
 def missing(names: Sequence[str]) -> str | None:
-    """Return what is wrong with the first name that is no file's, None when all are."""
+    """Return the fault of the first name that is not a file's; None if all are."""
     for name in names:
         if name != STDIN and Path(name).is_dir():
             return f"{name} is a folder, not a file"
@@ -137,7 +137,7 @@ def _read(name: str, give: Callable[[Part], None]) -> None:
         raise OSError(errno.EBADF, "stdin is closed")
     # stdin by its number: the lock of sys.stdin, which this thread may hold, would block the end of the process
     with open(sys.stdin.fileno() if name == STDIN else name, "rb", closefd=name != STDIN) as stream:
-        is_file = name != STDIN and stream.seekable()  # else a pipe, whose lines are passed on as they come
+        is_file = name != STDIN and stream.seekable()  # the lines of a pipe are passed on as they arrive
         ready: list[EventLine | BadLine] = []
         seen = 0
         for line in event_lines(name, _plain(stream), datetime.now(UTC)):
@@ -150,7 +150,7 @@ def _read(name: str, give: Callable[[Part], None]) -> None:
 
 
 def _plain(stream: BufferedReader) -> BinaryIO:
-    """Return a stream of UTF-8, of one that is in gzip or, as PowerShell writes it, in UTF-16."""
+    """Return a stream of UTF-8 from one in gzip or, as PowerShell writes it, in UTF-16."""
     beginning = stream.peek(2)[:2]
     if beginning == _GZIP:
         return cast("BinaryIO", gzip.GzipFile(fileobj=stream))

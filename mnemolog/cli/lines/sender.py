@@ -20,13 +20,13 @@ SHOWN_REFUSALS: Final = 100
 
 @dataclass(slots=True)
 class Refusals:
-    """The lines that were refused; a person is shown the first of them."""
+    """The refused lines, of which the first ones are shown to a person."""
 
     output: Output
     all: list[BadLine] = field(default_factory=list)
 
     def take(self, bad: BadLine) -> None:
-        """Note a line, and show it."""
+        """Record a line, and show it."""
         self.all.append(bad)
         if len(self.all) <= SHOWN_REFUSALS:
             self.output.say(f"{bad.file}:{bad.line}: {bad.error}")
@@ -47,7 +47,7 @@ async def send_all(
     unit: str,
     total: int | None,
 ) -> None:
-    """Send what is read, with a bar of its size. Raises CommandFailed when it cannot be read."""
+    """Send the lines read, with a progress bar of the given size. Raises CommandFailed if reading fails."""
     try:
         with output.progress(unit) as bar:
             going = bar.add_task(task, total=total)
@@ -66,7 +66,7 @@ async def send_all(
 async def interruptible(
     output: Output, publisher: LinePublisher, refusals: Refusals, again: str
 ) -> AsyncIterator[None]:
-    """Say how far it came, however it ends before the end; and to do it `again`, unless what is read must change."""
+    """Report the progress if sending ends early; advise to run it `again`, unless the input must change."""
     try:
         yield
     except BaseException as error:

@@ -1,4 +1,4 @@
-"""A ChromaDB collection of memories: its folder, its `chroma.sqlite3`, or what `collection.get()` returns, as JSON."""
+"""A ChromaDB collection of memories: its folder, its `chroma.sqlite3`, or the JSON of `collection.get()`."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 FILE: Final = "chroma.sqlite3"
 DOCUMENT: Final = "chroma:document"
-"""The key under which ChromaDB keeps the text itself."""
+"""The key under which ChromaDB stores the text itself."""
 VALUES: Final = ("string_value", "int_value", "float_value")
 COLUMNS: Final = ("ids", "documents", "metadatas")
 _ENTRIES: Final = "embeddings e join segments s on s.id = e.segment_id join collections c on c.id = s.collection"
 OURS: Final = ("person_id", "source_session", "scope", "active", "created_at", "importance", "access_count")
-"""Keys of the metadata that become fields of the memory."""
+"""The keys of the metadata that become fields of the memory."""
 
 
 def chromadb_rows(name: str, collection: str) -> Rows:
@@ -83,7 +83,7 @@ def _value(row: sqlite3.Row) -> object:
 
 
 def _of_json(name: str, collection: str) -> Iterator[tuple[Line, int]]:
-    """Read a list of records, or the columns that `get()` returns, side by side."""
+    """Read a list of records, or the parallel columns that `get()` returns."""
     with ExitStack() as files:
         streams = [files.enter_context(Path(name).open("rb")) for _ in COLUMNS]
         seen = 0

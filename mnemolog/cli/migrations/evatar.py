@@ -34,7 +34,7 @@ TABLE: Final = "memories"
 NEEDED: Final = ("id", "content", "device_id")
 KEPT: Final = ("source_type", "category")
 ENCRYPTED: Final = "[encrypted:"
-"""The beginning of a content whose text stands in `encrypted_content`."""
+"""The beginning of a content whose text is in `encrypted_content`."""
 MAX_FIELD_CHARACTERS: Final = 1 << 24
 
 
@@ -99,7 +99,7 @@ def evatar_memory(row: dict[str, Any], fernet: Fernet | None) -> dict[str, Any]:
 
 
 def _content(row: dict[str, Any], fernet: Fernet | None) -> str:
-    """Return the text as Evatar shows it: the decrypted one where there is one. Raises BadRow."""
+    """Return the text as Evatar shows it: the decrypted one if there is one. Raises BadRow."""
     secret = row.get("encrypted_content")
     if not secret:
         plain = text(row, "content")
@@ -108,7 +108,7 @@ def _content(row: dict[str, Any], fernet: Fernet | None) -> str:
         return plain
     if fernet is None:
         if not str(row.get("content") or ENCRYPTED).startswith(ENCRYPTED):
-            return text(row, "content")  # encrypted beside the text, as Evatar's first version did
+            return text(row, "content")  # encrypted in addition to the plain text, as in Evatar's first version
         raise BadRow("its content is encrypted: give Evatar's key with --key-file or EVATAR_ENCRYPTION_KEY")
     try:
         return text({"content": fernet.decrypt(str(secret).encode()).decode()}, "content")

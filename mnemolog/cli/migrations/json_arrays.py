@@ -1,4 +1,4 @@
-"""Arrays in JSON files of any size: one element after the other, and nothing else is held."""
+"""Arrays in JSON files of any size, read one element at a time, without loading the rest."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 CHUNK_BYTES: Final = 1 << 16
 MAX_ELEMENT_CHARACTERS: Final = 1 << 24
 MAX_DEPTH: Final = 32
-"""Objects within each other in which an array is looked for."""
+"""The most nested objects in which an array is searched for."""
 _DECODER: Final = json.JSONDecoder()
 _NUMBERS_GO_ON: Final = frozenset(("", ".", "e", "E", "+", "-"))
-"""What may follow a value that is not complete yet: the end of what was read, or a part of a number."""
+"""The text that may follow an incomplete value: the end of the buffer, or a part of a number."""
 _STRUCTURE: Final = re.compile(r'["{}\[\]]')
 _STRING_END: Final = re.compile(r'(?:[^"\\]|\\.)*"', re.DOTALL)
 
@@ -28,9 +28,9 @@ class NoArray(Unreadable):
 
 
 def elements(name: str, stream: BinaryIO, keys: Collection[str], within: Collection[str] = ()) -> Iterator[Any]:
-    """Yield the elements of the array that a file is, or that stands under one of the keys of the object that it is.
+    """Yield the elements of the array that is the file, or that is under one of the keys of its object.
 
-    Objects under the keys `within` are looked into as well. Raises Unreadable, NoArray when there is none.
+    Objects under the keys `within` are searched as well. Raises Unreadable, or NoArray if there is no array.
     """
     reader = _Reader(name, stream)
     if reader.peek() == "[":
@@ -42,16 +42,16 @@ def elements(name: str, stream: BinaryIO, keys: Collection[str], within: Collect
 
 
 def nested(name: str, stream: BinaryIO, key: str) -> Iterator[tuple[tuple[dict[str, Any], ...], Any]]:
-    """Yield the elements of all arrays under a key, wherever they stand, each with the objects around it.
+    """Yield the elements of all arrays under a key, at any depth, each with the objects around it.
 
-    Of these objects, the outermost first, there is what stands before the array: no arrays, and of objects the same.
-    Raises Unreadable.
+    These objects, the outermost first, contain the members that precede the array, without arrays; the same applies to
+    objects in them. Raises Unreadable.
     """
     yield from _Reader(name, stream).nested(key, ())
 
 
 class _Reader:
-    """Reads JSON from a stream from left to right; keeps what it has not passed yet."""
+    """Reads JSON from a stream from left to right; keeps only the text that it has not passed yet."""
 
     def __init__(self, name: str, stream: BinaryIO) -> None:
         self._name = name
@@ -59,10 +59,10 @@ class _Reader:
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
         self._ahead, self._at, self._passed = "", 0, 0
         self.found = False
-        """An array stood under one of the keys."""
+        """Whether an array was found under one of the keys."""
 
     def array(self) -> Iterator[Any]:
-        """Yield the elements of the array that comes."""
+        """Yield the elements of the next value, an array."""
         self._expect("[")
         if self._take("]"):
             return
@@ -73,7 +73,7 @@ class _Reader:
                 return
 
     def arrays_under(self, keys: Collection[str], within: Collection[str]) -> Iterator[Any]:
-        """Yield the elements of the arrays under some keys of the object that comes."""
+        """Yield the elements of the arrays under some keys of the next value, an object."""
         self._expect("{")
         if self._take("}"):
             return
@@ -94,7 +94,7 @@ class _Reader:
     def nested(
         self, key: str, around: tuple[dict[str, Any], ...]
     ) -> Generator[tuple[tuple[dict[str, Any], ...], Any], None, dict[str, Any]]:
-        """Yield the elements of all arrays under a key in the value that comes; return what else an object holds."""
+        """Yield the elements of all arrays under a key in the next value; return the other members of an object."""
         members: dict[str, Any] = {}
         kind = self.peek()
         if kind not in ("[", "{") or len(around) > MAX_DEPTH:
@@ -123,7 +123,7 @@ class _Reader:
         return members
 
     def value(self) -> Any:  # noqa: ANN401 - any JSON
-        """Return the value that comes."""
+        """Return the next value."""
         self.peek()
         while True:
             try:
@@ -137,7 +137,7 @@ class _Reader:
                 return value
 
     def peek(self) -> str:
-        """Return the next character that is no space, the empty text at the end."""
+        """Return the next character that is not white space; the empty text at the end."""
         while True:
             while self._at < len(self._ahead):
                 if not self._ahead[self._at].isspace():
@@ -157,7 +157,7 @@ class _Reader:
             raise self._wrong(f"expected {character!r}, found {self.peek() or 'the end'!r}")
 
     def _skip(self) -> None:
-        """Pass a value of any size."""
+        """Skip a value of any size."""
         if self.peek() not in "[{":
             self.value()
             return
@@ -184,7 +184,7 @@ class _Reader:
         self._at = end.end()
 
     def _more(self) -> bool:
-        """Read on; drop what was passed. Returns False at the end."""
+        """Read on, and drop the text that was passed; return False at the end."""
         self._passed += self._at
         self._ahead, self._at = self._ahead[self._at :], 0
         if len(self._ahead) > MAX_ELEMENT_CHARACTERS:

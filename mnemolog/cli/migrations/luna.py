@@ -38,7 +38,7 @@ SINGLE: Final = {
     "relationship_status": Slot("relationship_status", "people", "用户的感情状况是{}"),
     "user_nickname": Slot("pet_names", "people", "用户的昵称是{}"),
 }
-"""Columns that hold one value."""
+"""The columns that hold one value."""
 LISTS: Final = {
     "likes": Slot("likes", "preference", "用户喜欢{}"),
     "dislikes": Slot("dislikes", "preference", "用户不喜欢{}"),
@@ -71,7 +71,7 @@ def _read(name: str) -> Iterator[tuple[Line, int]]:
 
 
 def profile_memories(stored: dict[str, Any]) -> Iterator[Callable[[], dict[str, Any]]]:
-    """Yield what makes a memory of each value of a row; a column that is not as it should be is a bad row by itself."""
+    """Yield a builder for the memory of each value of a row; each invalid column is a bad row by itself."""
     if not stored["user_id"] or stored["id"] is None:
         yield partial(_owned, stored)  # which is refused, once
         return
@@ -91,7 +91,7 @@ def profile_memories(stored: dict[str, Any]) -> Iterator[Callable[[], dict[str, 
 
 
 def _json(stored: object, kind: type[list[Any] | dict[str, Any]]) -> Any:  # noqa: ANN401 - what a column holds
-    """Return the list or object that a column holds, or BadRow for another."""
+    """Return the list or object in a column. Raises BadRow for another value."""
     try:
         found = orjson.loads(stored) if isinstance(stored, (str, bytes)) else stored
     except orjson.JSONDecodeError as error:
@@ -104,7 +104,7 @@ def _json(stored: object, kind: type[list[Any] | dict[str, Any]]) -> Any:  # noq
 def _without_wrong(
     row: dict[str, Any], readers: Mapping[str, Callable[[str, object], object]]
 ) -> tuple[dict[str, Any], list[BadRow]]:
-    """Return the row without the values that their readers refuse, and why these are refused."""
+    """Return the row without the values that their readers refuse, and the reasons."""
     good, wrong = dict(row), []
     for column, read in readers.items():
         try:
@@ -143,7 +143,7 @@ def _valued(row: dict[str, Any], column: str, value: object, slot: Slot) -> dict
 
 
 def episode_memories(stored: dict[str, Any]) -> Iterator[Callable[[], dict[str, Any]]]:
-    """Yield what makes the episode of a row; a column that is not as it should be is a bad row by itself."""
+    """Yield the builder of a row's episode; each invalid column is a bad row by itself."""
     row, wrong = _without_wrong(stored, GRADED)
     yield from (partial(_refused, error) for error in wrong)
     yield partial(_episode, row)
@@ -168,7 +168,7 @@ GRADED: Final[Mapping[str, Callable[[str, object], object]]] = {
     "created_at": instant,
     "last_recalled": instant,
 }
-"""The columns of an episode without which it is one all the same."""
+"""The optional columns of an episode."""
 
 
 def _episode(row: dict[str, Any]) -> dict[str, Any]:

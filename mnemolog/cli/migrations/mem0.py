@@ -1,4 +1,4 @@
-"""What mem0's `get_all` returns, of its platform, server or library, as a JSON file; with histories, these too."""
+"""The result of mem0's `get_all`, from its platform, server or library, as a JSON file, with histories if present."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ KEYS: Final = ("results", "memories")
 CHANGED: Final = "UPDATE"
 _DATE_CHARACTERS: Final = len("2026-01-05")
 _KEPT: Final = ("categories", "feedback", "feedback_reason", "structured_attributes")
-"""What goes into the metadata, because a memory here has no such field."""
+"""The fields that go into the metadata, because a memory here has no such fields."""
 
 
 def mem0_rows(name: str) -> Rows:
-    """Return the memories of a file, and before each what it said earlier. Raises OSError."""
+    """Return the memories of a file, each after its earlier versions. Raises OSError."""
     return Rows(Path(name).stat().st_size, "bytes", lambda: _read(name))
 
 
@@ -65,7 +65,7 @@ def mem0_memory(element: object) -> dict[str, Any]:
 
 
 def _earlier(element: object) -> list[partial[dict[str, Any]]]:
-    """Return how to build the memories of what an element said before, by its history."""
+    """Return builders of the memories for an element's earlier versions, from its history."""
     if not isinstance(element, dict) or not isinstance(element.get("history"), list):
         return []
     changes = [
@@ -77,7 +77,7 @@ def _earlier(element: object) -> list[partial[dict[str, Any]]]:
 
 
 def _said_before(element: dict[str, Any], number: int, change: dict[str, Any]) -> dict[str, Any]:
-    """Return what a memory said before a change of its: a memory that was superseded by it. Raises BadRow."""
+    """Return a memory's version before a change: a memory that was superseded by it. Raises BadRow."""
     memory = mem0_memory(element)
     return memory | given(
         memory_id=f"{memory.get('memory_id')}-{number}",
@@ -89,7 +89,7 @@ def _said_before(element: dict[str, Any], number: int, change: dict[str, Any]) -
 
 
 def _row(element: object) -> dict[str, Any]:
-    """Return an element with mem0's names in Python; its JavaScript spells them otherwise. Raises BadRow."""
+    """Return an element with mem0's names in Python, which its JavaScript spells differently. Raises BadRow."""
     if not isinstance(element, dict):
         raise BadRow("is no object")
     return {_SPELT.get(name, name): value for name, value in cast("dict[str, Any]", element).items()}
@@ -100,7 +100,7 @@ def _id(row: dict[str, Any]) -> str | None:
 
 
 def _without_user(row: dict[str, Any]) -> str:
-    """Return the user of what has none: the one that mem0's clients find it under, by what it does have."""
+    """Return the user of a memory that has none: the one under which mem0's clients find it, from its other ids."""
     for name in ("agent_id", "app_id", "run_id"):
         if row.get(name):
             return f"mem0:{name.removesuffix('_id')}:{row[name]}"

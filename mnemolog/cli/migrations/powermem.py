@@ -1,4 +1,4 @@
-"""PowerMem's backup (`pmem manage backup`), and what its `get_all` and its server return, as a JSON file."""
+"""PowerMem's backup (`pmem manage backup`), and the answers of its `get_all` and its server, as a JSON file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 KEYS: Final = ("memories", "results", "profiles", "data")
 WITHIN: Final = ("data",)
-"""PowerMem's server wraps its answers."""
+"""The key under which PowerMem's server wraps its answers."""
 
 
 def powermem_rows(name: str) -> Rows:
@@ -66,7 +66,7 @@ def powermem_memory(element: object) -> dict[str, Any]:
 
 
 def _parsed(metadata: object) -> object:
-    """Return metadata that is JSON as text, as databases keep it, as what it says."""
+    """Return metadata, decoded if they are JSON text, as databases store them."""
     try:
         return orjson.loads(metadata) if isinstance(metadata, str) and metadata else metadata
     except orjson.JSONDecodeError:

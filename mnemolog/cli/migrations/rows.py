@@ -1,4 +1,4 @@
-"""Rows of another system as lines to import: each a memory, or the reason why it is none."""
+"""Rows of another system as lines to import: each a memory, or the reason why it cannot be one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Line: TypeAlias = "EventLine | BadLine"
 CATEGORIES: Final = frozenset(get_args(Category))
 _MILLISECONDS_FROM: Final = 100_000_000_000
-"""A number of seconds beyond this would lie after the year 5000: it counts milliseconds."""
+"""The limit above which a number counts milliseconds: as seconds, it would lie after the year 5000."""
 
 
 class Unreadable(OSError):
@@ -30,7 +30,7 @@ class BadRow(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """All rows of a file: how many or how much they are, and how to read them, each with its share of the total."""
+    """All rows of a file: their total number or size, and a reader that yields each row with its share of the total."""
 
     total: int | None
     unit: str
@@ -38,14 +38,14 @@ class Rows:
 
 
 def line_of(place: str, number: int, build: Callable[[], dict[str, Any]]) -> Line:
-    """Return the row that `build` makes a memory of, or why it cannot."""
+    """Return the memory that `build` returns as a line, or the reason why it cannot."""
     try:
         memory = build()
     except BadRow as error:
         return BadLine(place, number, str(error))
     try:
         return EventLine(place, number, memory, len(orjson.dumps(memory)))
-    except TypeError as error:  # text with halves of characters, or bytes where text should be
+    except TypeError as error:  # lone surrogates in text, or bytes instead of text
         fields = " and ".join(name for name, value in memory.items() if not _is_json(value))
         return BadLine(place, number, f"{fields} cannot be written as JSON: {error}")
 
@@ -59,7 +59,7 @@ def _is_json(value: object) -> bool:
 
 
 def given(**fields: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON value
-    """Return the fields that say something."""
+    """Return the fields that are not empty."""
     return {name: value for name, value in fields.items() if value not in (None, "", [], {})}
 
 
@@ -71,7 +71,7 @@ def named(row: dict[str, Any]) -> str:
 
 
 def text(row: dict[str, Any], name: str) -> str:
-    """Return a text that must be there. Raises BadRow."""
+    """Return a required text. Raises BadRow."""
     value = row.get(name)
     if not isinstance(value, str) or not value.strip():
         raise BadRow(f"{name} is empty: there is nothing to remember")
@@ -79,7 +79,7 @@ def text(row: dict[str, Any], name: str) -> str:
 
 
 def instant(name: str, value: object) -> str | None:
-    """Return a time as RFC 3339; one without an offset is UTC, a number counts seconds. Raises BadRow."""
+    """Return a time as RFC 3339; a time without an offset is UTC, a number counts seconds. Raises BadRow."""
     if value in (None, ""):
         return None
     try:
@@ -93,7 +93,7 @@ def instant(name: str, value: object) -> str | None:
 
 
 def number(name: str, value: object, low: float, high: float, otherwise: float) -> float:
-    """Return a number, kept within its bounds. Raises BadRow."""
+    """Return a number, limited to its bounds. Raises BadRow."""
     if value in (None, ""):
         return otherwise
     try:
@@ -106,10 +106,10 @@ def number(name: str, value: object, low: float, high: float, otherwise: float) 
 
 
 def count(name: str, value: object) -> int:
-    """Return how often something happened. Raises BadRow."""
+    """Return a count of occurrences. Raises BadRow."""
     return int(number(name, value, 0, 1 << 53, 0))
 
 
 def category(word: object) -> str:
-    """Return one of our categories: any other word is a fact."""
+    """Return one of our categories: any other word becomes a fact."""
     return word if isinstance(word, str) and word in CATEGORIES else "fact"

@@ -1,4 +1,4 @@
-"""Lines to import, whatever they come from: a file of ours, or of another system."""
+"""Lines to import from any source: an export of ours, or a file of another system."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def rows_of(system: Memories, name: str, *, key: str | None, collection: str) -> Rows:
-    """Return the rows of a file of a system. Raises OSError, and ValueError for what is no key."""
+    """Return the rows of a system's file. Raises OSError, and ValueError for an invalid key."""
     match system:
         case "mnemolog":
             return Rows(sizes([name]), "bytes", lambda: exported_rows(name))
@@ -42,7 +42,7 @@ def rows_of(system: Memories, name: str, *, key: str | None, collection: str) ->
 
 
 def exported_rows(name: str) -> Iterator[tuple[EventLine | BadLine, int]]:
-    """Read the lines of an export, with the bytes that each took; those of its history are left out."""
+    """Read the lines of an export, each with its size in bytes; lines of its history are left out."""
     # stdin by its number: see file_reading
     with open(sys.stdin.fileno() if name == STDIN else name, "rb", closefd=name != STDIN) as stream:
         seen = 0

@@ -11,7 +11,7 @@ from mnemolog.http.models.responses import Memory, Shape
 
 MAX_CHANGES_SHOWN = 500
 MAX_CURSOR_CHARACTERS = 8_192
-"""A request's head holds at most 64 KiB, percent-encoded."""
+"""The most characters of a cursor: a request's head holds at most 64 KiB, percent-encoded."""
 MAX_TYPES_CHARACTERS = 512
 
 

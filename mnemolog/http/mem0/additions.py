@@ -87,7 +87,7 @@ class Additions:
         """Store each message verbatim."""
         fact = {**without_none(owner), **({"metadata": metadata} if metadata else {}), **times, "read": False}
         kept = []
-        for message, event_id in zip(messages, adding.event_ids, strict=True):  # in their order, one after another
+        for message, event_id in zip(messages, adding.event_ids, strict=True):  # in order, one after another
             answered = await self._routes.answer(
                 "POST", "/v1/memories", body=fact | {"content": message["content"]}, key=event_id
             )
@@ -98,7 +98,7 @@ class Additions:
         return kept
 
     async def wait(self, adding: Adding, seconds: float) -> list[Body]:
-        """Return the results of messages, waiting for them for at most so many seconds."""
+        """Return the results of messages, after waiting for at most `seconds`."""
         deadline = asyncio.get_running_loop().time() + seconds
         while asyncio.get_running_loop().time() < deadline:
             if _status_of(await self._states(adding, is_free=True)) != PENDING:
@@ -169,7 +169,7 @@ def _messages(body: Body) -> list[Body]:
 
 
 def _time_of(body: Body) -> str | None:
-    """Return the time of the messages, given as seconds since 1970, which tell no offset, a time or a date."""
+    """Return the time of the messages: a time, a date, or seconds since 1970, whose offset is unknown."""
     for name in ("timestamp", "observation_datetime", "observation_date"):
         if (given := body.get(name)) is not None:
             occurred_at = instant_of(given)

@@ -26,7 +26,7 @@ ANY: Final = "*"
 GROUPS: Final = ("AND", "OR", "NOT")
 MAX_DEPTH: Final = 8
 MAX_VALUES: Final = 2_000
-"""Of a filter, its objects and lists included: it is translated once for each user that it is about."""
+"""The most values of a filter, including its objects and lists: it is translated once for each user."""
 _OPERATORS: Final = frozenset({"eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "contains", "icontains", "exists"})
 _OURS: Final = {
     "agent_id": "agent_id",
@@ -49,7 +49,7 @@ _OURS: Final = {
 }
 """Our names for mem0's fields; any other field is one of the metadata."""
 _IDS: Final = frozenset({"agent_id", "app_id", "session_id", "memory_id"})
-"""Texts here; mem0's clients may send numbers for them."""
+"""Fields that are texts here; mem0's clients may send numbers for them."""
 _TIMES: Final = frozenset({"formed_at", "last_accessed_at", "occurred_at", "expires_at"})
 _DATE_CHARACTERS: Final = len("2026-01-05")
 _WITHOUT_OFFSET: Final = re.compile(r"[0-9-]{10}[T ][0-9:.]+", re.ASCII)
@@ -58,7 +58,7 @@ _ALMOST: Final = timedelta(microseconds=1)
 
 
 def check_size(filters: Mapping[str, Any]) -> None:
-    """Refuse a filter that would take long for each of many users, or that is nested too deep to be read at all.
+    """Refuse a filter that would be slow for each of many users, or that is nested too deep to read.
 
     Raises Problem.
     """

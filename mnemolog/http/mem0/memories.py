@@ -1,4 +1,4 @@
-"""What mem0's clients ask of memories, carried out by requests to our own routes."""
+"""The requests of mem0's clients about memories, carried out by requests to our own routes."""
 
 from __future__ import annotations
 
@@ -52,19 +52,19 @@ if TYPE_CHECKING:
     Body = dict[str, Any]
 
 MOST_USERS: Final = 1_000
-"""Users that one request may cover if it names none."""
+"""The most users that one request may cover if it names none."""
 MOST_NAMED: Final = 100
-"""Users that one request may name: each takes a search or a list of its own."""
+"""The most users that one request may name: each takes its own search or list."""
 MOST_FOUND: Final = 100
 MOST_A_PAGE: Final = 200
 MOST_LISTED: Final = 1_000
-"""Memories of each user that are collected for a list of several users."""
+"""The most memories of each user that are collected for a list of several users."""
 MOST_IN_BATCH: Final = 1_000
 FORGOTTEN_AT_ONCE: Final = 1_000
 DEFAULT_FOUND: Final = 10
 DEFAULT_PAGE: Final = 100
 MOST_FILTER_CHARACTERS: Final = 2 * 1024
-"""Of a filter in a query string that is a Python literal."""
+"""The most characters of a filter in a query string that is a Python literal."""
 NARROWS_DELETING: Final = frozenset(
     {
         *ENTITIES,
@@ -119,7 +119,7 @@ class Memories:
         return [memory_shown(memory, fields) for memory in (found.items if users == 1 else found.in_order())]
 
     async def page(self, body: Body, page: int, size: int) -> tuple[list[Body], int]:
-        """Return one page of memories, and how many there are."""
+        """Return one page of memories, and the total number."""
         filters = self._filters(body)
         statuses = ["active", "expired"] if body.get("show_expired") is True else ["active"]
         users = await self._users(filters)
@@ -165,7 +165,7 @@ class Memories:
         return memory
 
     async def history(self, memory_id: str) -> list[Body]:
-        """Return what happened to a memory, the oldest first."""
+        """Return the history of a memory, oldest first."""
         memory, history = await asyncio.gather(
             self._routes.body("GET", path_of(memory_id)), self._routes.body("GET", f"{path_of(memory_id)}/history")
         )
@@ -185,12 +185,12 @@ class Memories:
             given = body["expiration_date"]
             changes["expires_at"] = None if given is None else end_of(given)
         if not changes:
-            await self.get(memory_id)  # another's is as one that is not there, whatever the body says
+            await self.get(memory_id)  # another user's memory counts as missing, whatever the body
             raise Problem(HTTPStatus.BAD_REQUEST, "nothing is to be changed: give text, metadata or expiration_date")
         key = derived_id("mem0 update", self._routes.key, memory_id)
         answered = await self._routes.ask("PATCH", path_of(memory_id), key=key, body=changes)
         if not answered.is_success:
-            await self.get(memory_id)  # of one that is gone mem0 says that it is not there
+            await self.get(memory_id)  # mem0 reports a deleted memory as missing
             checked(answered)
         if answered.status == HTTPStatus.ACCEPTED:
             return {"id": memory_id, "message": "Accepted; it will be changed in a moment."}
@@ -218,9 +218,9 @@ class Memories:
         return found
 
     async def delete_all(self, body: Body) -> int:
-        """Forget every memory that meets a filter; return how many.
+        """Forget every memory that meets a filter; return their number.
 
-        What narrows in a way that is not understood is refused: passed over, it would forget more than was asked for.
+        Unknown restrictions are refused, because ignoring one would forget more than was requested.
         """
         if unknown := body.keys() - NARROWS_DELETING:
             known = ", ".join(sorted(NARROWS_DELETING))
@@ -240,7 +240,7 @@ class Memories:
                 return gone
 
     async def delete_entity(self, kind: str, name: str) -> None:
-        """Erase a user for good; of an agent, an application or a run forget the memories. Raises Problem."""
+        """Erase a user for good; for an agent, an application or a run, forget the memories. Raises Problem."""
         entity = KINDS.get(kind)
         if entity is None:
             raise Problem(HTTPStatus.BAD_REQUEST, f"Invalid entity type: it is one of {', '.join(KINDS)}")
@@ -252,7 +252,7 @@ class Memories:
     async def _erase(self, user_id: str) -> None:
         path = f"/v1/users/{quote(user_id, safe='')}"
         answered = await self._routes.ask("DELETE", path, key=derived_id(self._routes.key, user_id))
-        if answered.status in {HTTPStatus.CONFLICT, HTTPStatus.FORBIDDEN}:  # a log in clear, or no admin's key
+        if answered.status in {HTTPStatus.CONFLICT, HTTPStatus.FORBIDDEN}:  # a log in clear, or not an admin's key
             await self.delete_all({"user_id": user_id})
             return
         checked(answered)
@@ -262,7 +262,7 @@ class Memories:
         noted = {"feedback": feedback, "feedback_reason": reason}
         await self._routes.answer("PATCH", path_of(memory_id), body={"metadata": noted}, key=self._routes.key)
 
-    # -- whom
+    # -- entities
 
     async def entities(self) -> list[Body]:
         """Return the users, agents, applications and runs that memories name."""
@@ -270,7 +270,7 @@ class Memories:
         for kind, by in (("user", "user"), ("agent", "agent"), ("app", "app"), ("run", "session")):
             for one in await self._names(by):
                 if shown_user(one["name"]) is None or shown_run(one["name"]) is None:
-                    continue  # a name of ours, where mem0 has none
+                    continue  # one of our derived names, for which mem0 has none
                 found.append(
                     {
                         "id": derived_id("mem0 entity", kind, one["name"]),
@@ -293,7 +293,7 @@ class Memories:
         return items
 
     def _filters(self, body: Body) -> Body:
-        """Return the filters of a request, combined with the conditions given beside them. Raises Problem."""
+        """Return the filters of a request, combined with the conditions given next to them. Raises Problem."""
         filters = _filters_given(body.get("filters"))
         beside: list[Body] = [{name: body[name]} for name in ENTITIES if body.get(name) not in (None, "")]
         if isinstance(metadata := _as_object(body.get("metadata")), dict):
@@ -311,7 +311,7 @@ class Memories:
         check_size(joined)
         if not names_somebody(joined):
             raise Problem(HTTPStatus.BAD_REQUEST, NOBODY)
-        translated(joined, "")  # what is wrong is refused also where it is about nobody
+        translated(joined, "")  # invalid filters are refused even if they match no user
         return joined
 
     async def _users(self, filters: Body, *, is_deleting: bool = False) -> list[str]:
@@ -350,7 +350,7 @@ class Memories:
         agent = next(iter(agents)) if agents is not None and len(agents) == 1 else None
         asked = []
         for user_id in await self._users(filters) if users is None else users:
-            await asyncio.sleep(0)  # with many users the worker does other things in between
+            await asyncio.sleep(0)  # with many users, the worker does other things in between
             one = translated(filters, user_id)
             if one is False:
                 continue
@@ -362,25 +362,25 @@ class Memories:
 
 
 class Foremost:
-    """The foremost memories of those of many users: no more are held than are wanted."""
+    """The foremost memories of many users; no more are held than needed."""
 
     def __init__(self, key: Callable[[Body], Any], most: int) -> None:
         self._key, self._most = key, most
         self.items: list[Body] = []
 
     def add(self, memories: list[Body]) -> None:
-        """Take more of them; as they came, where all are wanted."""
+        """Add memories; only if there are too many, drop those that rank last."""
         self.items += memories
         if len(self.items) > self._most:
             self.items = self.in_order()[: self._most]
 
     def in_order(self) -> list[Body]:
-        """Return those that are held, the foremost first."""
+        """Return the memories held, the foremost first."""
         return sorted(self.items, key=lambda one: (self._key(one), one["memory_id"]), reverse=True)
 
 
 def _nearness(found: Body) -> tuple[float, float]:
-    """Return what orders the results of several users: scores compare those of one user alone."""
+    """Return the sort key for results of several users, since scores are comparable only within one user."""
     cosine = found["cosine"]
     return (-1.0 if cosine is None else cosine, found["score"])
 
@@ -388,7 +388,7 @@ def _nearness(found: Body) -> tuple[float, float]:
 def _filters_given(given: object) -> Body:
     """Return filters from a body or a query string, where mem0's client sends a Python dict literal. Raises Problem."""
     given = _as_object(given)
-    if isinstance(given, list):  # an older client's: all of them hold
+    if isinstance(given, list):  # from an older client: all of them must hold
         given = {"AND": given}
     if given is not None and not isinstance(given, dict):
         raise Problem(HTTPStatus.BAD_REQUEST, 'filters must be an object, such as {"user_id": "alice"}')
@@ -396,7 +396,7 @@ def _filters_given(given: object) -> Body:
 
 
 def _as_object(given: object) -> object:
-    """Return what stands in a query as an object: JSON, or a dict as Python writes it; anything else as it is."""
+    """Return the object in a query: JSON, or a Python dict literal; anything else unchanged."""
     if not isinstance(given, str) or not given:
         return given
     return _read_query(given)
@@ -409,6 +409,6 @@ def _read_query(text: str) -> object:
         if len(text) > MOST_FILTER_CHARACTERS:
             return text
         try:
-            return orjson.loads(orjson.dumps(ast.literal_eval(text)))  # Python has values that JSON has not
+            return orjson.loads(orjson.dumps(ast.literal_eval(text)))  # Python has values that JSON lacks
         except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
             return text

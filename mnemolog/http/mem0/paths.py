@@ -5,7 +5,7 @@ from typing import Final
 OF_SERVER: Final = ("/memories", "/search", "/reset")
 """The paths of mem0's open-source server; single memories are below the first."""
 OF_PLATFORM: Final = ("ping", "memories", "event", "entities", "batch", "feedback")
-"""What follows the version in the paths of mem0's platform. These end with a slash; none of ours does."""
+"""The parts that follow the version in the paths of mem0's platform. These end with a slash; none of ours does."""
 
 PROJECT: Final = "/api/v1/orgs/organizations/"
 """The beginning of the paths of the platform's organisations and projects."""

@@ -1,4 +1,4 @@
-"""What mem0's clients say about extraction: a project's is the tenant's policy, a call's goes with its turns.
+"""mem0's settings for extraction: a project's are the tenant's policy, a call's accompany its turns.
 
 mem0's projects can define categories. mnemolog has eight fixed ones, which can only be described.
 """
@@ -27,7 +27,7 @@ _AGENTS: Final = "agent_custom_instructions: set the policy of the agent instead
 def instructions_of(body: Mapping[str, Any], *, is_of_agent: bool) -> str:
     """Return the instructions for the extraction of an added conversation. Raises Problem.
 
-    Categories that there are not are passed over: nothing that a mem0 client adds is lost for them.
+    Unknown categories are ignored, so that a conversation from a mem0 client is never lost because of them.
     """
     own = body.get("agent_custom_instructions") if is_of_agent else None
     said = [own or body.get("custom_instructions")]
@@ -63,7 +63,7 @@ class Projects:
         self._request = request
 
     async def shown(self) -> dict[str, Any]:
-        """Return the settings as mem0 has them. Raises Problem."""
+        """Return the settings in mem0's shape. Raises Problem."""
         policy = await self._asked("GET", None)
         return {
             "custom_instructions": policy["instructions"] or None,
@@ -88,7 +88,7 @@ class Projects:
                 raise Problem(HTTPStatus.BAD_REQUEST, detail)
             changes["categories"] = described
         if not changes:
-            return  # mnemolog is multilingual and lets memories fade, whatever is said
+            return  # mnemolog is always multilingual and lets memories fade
         known = await self._asked("GET", None)
         kept = {name: value for name, value in known.items() if name not in _OF_ANSWERS}
         await self._asked("PUT", kept | changes)

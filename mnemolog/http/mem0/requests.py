@@ -1,4 +1,4 @@
-"""A request of mem0's protocol: its body, and our own routes, asked on its behalf."""
+"""A request of mem0's protocol: its body, and the calls of our own routes on its behalf."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ class OwnRoutes:
         self.principal: Principal = request.scope[PRINCIPAL]
 
     async def ask(self, method: str, path: str, *, key: str | None = None, **more: Any) -> Answered:  # noqa: ANN401 - a query or a body
-        """Return what a route answers, a refusal too."""
+        """Return the answer of a route, even if it is a refusal."""
         requested = Requested(method=method, path=path, **more)
         return await ask(self._request, requested, self.key if key is None else key)
 
     async def answer(self, method: str, path: str, *, key: str, **more: Any) -> Answered:  # noqa: ANN401 - as `ask`
-        """Return what a route answers. Raises Problem for a refusal."""
+        """Return the answer of a route. Raises Problem for a refusal."""
         return checked(await self.ask(method, path, key=key, **more))
 
     async def body(self, method: str, path: str, **more: Any) -> Body:  # noqa: ANN401 - as `ask`
-        """Return the body of what a route answers. Raises Problem for a refusal."""
+        """Return the body of a route's answer. Raises Problem for a refusal."""
         body: Body = (await self.answer(method, path, key=self.key, **more)).body
         return body
 
     async def memory(self, memory_id: str) -> Body | None:
-        """Return a memory; None where there is none. Raises Problem for a refusal."""
+        """Return a memory; None if it does not exist. Raises Problem for a refusal."""
         answered = await self.ask("GET", path_of(memory_id))
         if answered.status == HTTPStatus.NOT_FOUND:
             return None
@@ -96,7 +96,7 @@ async def body_of(request: Request) -> Body:
 
 
 def object_in(body: Body, name: str) -> Mapping[str, Any]:
-    """Return an object of a body, {} where there is none. Raises Problem."""
+    """Return an object of a body, {} if it is missing. Raises Problem."""
     value = body.get(name)
     if value is None:
         return {}
@@ -106,7 +106,7 @@ def object_in(body: Body, name: str) -> Mapping[str, Any]:
 
 
 def texts_in(body: Body, name: str) -> list[str]:
-    """Return the texts of a list in a body, or the one that stands in its place; [] without any."""
+    """Return the texts of a list in a body, or a single text as a list; [] without any."""
     value = body.get(name)
     if isinstance(value, str):
         value = [value]
@@ -114,7 +114,7 @@ def texts_in(body: Body, name: str) -> list[str]:
 
 
 def number_in(body: Body, name: str, other: object, default: int, most: int) -> int:
-    """Return a number of a body, `other` or the default without one, and `most` for a greater one. Raises Problem."""
+    """Return a number of a body, else `other` or the default; greater ones are reduced to `most`. Raises Problem."""
     value = body.get(name, other)
     if value is None:
         return default
@@ -147,7 +147,7 @@ def end_of(value: object) -> str:
 
 
 def path_of(memory_id: str) -> str:
-    """Return the path of a memory. Raises Problem for an id that would lead to another route: no memory has it."""
+    """Return the path of a memory. Raises Problem for an id that would lead to another route, which no memory has."""
     if "/" in memory_id:
         raise Problem(HTTPStatus.NOT_FOUND, f"Memory not found! There is none with the id {memory_id!r}")
     return f"/v1/memories/{quote(memory_id, safe='')}"

@@ -16,7 +16,7 @@ router = routes("mem0", access=OF_OTHERS_PROTOCOL, checks_query=False, include_i
 WAIT_SECONDS: Final = 60.0
 """How long a request waits for its results."""
 
-# What both protocols answer in the same way.
+# Both protocols answer these in the same way.
 router.get("/memories/{memory_id}")(platform.get)
 router.get("/memories/{memory_id}/history")(platform.history)
 router.post("/search")(platform.search)

@@ -70,7 +70,7 @@ def result_shown(memory: Mapping[str, Any], *, is_new: bool) -> Shown:
 def history_shown(history: Mapping[str, Any], memory: Mapping[str, Any]) -> list[Shown]:
     """Return the additions, changes and deletions of a memory, oldest first.
 
-    The first entry has what the memory came from, and the last one its current metadata: both may be large.
+    The first entry has the memory's sources, and the last one its current metadata, because both may be large.
     """
     shown: list[Shown] = []
     said = [
@@ -90,7 +90,7 @@ def history_shown(history: Mapping[str, Any], memory: Mapping[str, Any]) -> list
         elif "content" in before or "metadata" in before:
             name = "UPDATE"
         else:
-            continue  # what only fades or is recalled is no change to mem0
+            continue  # mere fading or a recall is not a change to mem0
         shown.append(
             {
                 "id": derived_id("mem0 history", history["memory_id"], event["event_id"], event["type"]),
@@ -129,7 +129,7 @@ class Adding:
 
     @property
     def name(self) -> str:
-        """The id with which mem0's client asks for the state."""
+        """The id by which mem0's client asks for the state."""
         return urlsafe_b64encode(orjson.dumps([self.user_id, self.base, self.messages])).decode().rstrip("=")
 
 

@@ -1,7 +1,7 @@
-"""Whose memory a request of mem0's protocol is about.
+"""The owner that a request of mem0's protocol is about.
 
-mem0 stores memories of users, agents, applications and runs. Here every memory has a user: one that names no user is
-stored under a user whose name is derived from the entity that it does name.
+mem0 stores memories of users, agents, applications and runs. Here every memory has a user: a memory without a named
+user is stored under a user whose name is derived from another entity that it names.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ AGENT: Final = "agent_id"
 APP: Final = "app_id"
 RUN: Final = "run_id"
 ENTITIES: Final = (USER, AGENT, APP, RUN)
-"""What a memory can belong to. A run is a session here, and the application is part of the metadata."""
+"""The entities that a memory can belong to. A run is a session here, and the application is part of the metadata."""
 KINDS: Final = {"user": USER, "agent": AGENT, "app": APP, "run": RUN}
 """The entities by their names in mem0's paths."""
 _MADE: Final = "mem0:"

@@ -34,10 +34,10 @@ from schemas.identity import Owner
 from schemas.instant import instant
 
 MAX_LISTED = 1_000
-"""Dead letters in one answer; `total` counts them all."""
+"""The most dead letters in one answer; `total` counts them all."""
 
 router = routes("admin", "/v1/admin", OF_INSTALLATION)
-# The name of an optional body is its title in the OpenAPI document: `asked` stays.
+# The OpenAPI document takes the title of an optional body from the parameter's name, so `asked` must stay.
 
 
 @router.get("/digest", response_model=responses.Digest)

@@ -38,7 +38,7 @@ from schemas.topics import CONVERSATIONS
 
 router = routes("agents", "/v1", OF_USERS)
 FOLD_SECONDS: Final = 0.5
-"""How long an answer waits for turns that were accepted a moment ago."""
+"""How long an answer waits for recently accepted turns."""
 
 
 @router.get("/users/{user_id:text}/profile")
@@ -54,7 +54,7 @@ async def profile(
     held, now = worker.shards.resolve(owner), worker.clock.now()
     if not worker.settings.user_profile:
         return answer(profile_of((), now))
-    await fold_turns(worker.log, worker.shards, held)  # how the user talks is counted from them
+    await fold_turns(worker.log, worker.shards, held)  # the turns determine how the user talks
     visibility = worker.contexts.visibility(held, agent_id)
     return answer(await worker.queries.profile(held, now, as_of, agent_id, visibility))
 
@@ -113,7 +113,7 @@ async def entity_page(
 
 
 async def _entities(worker: Worker, held: Held, agent_id: str | None, as_of: datetime | None) -> list[Entity]:
-    """Return the entities in what an agent may see of a user: what is active, and what took its place."""
+    """Return the entities in the active and superseded memories of a user that an agent may see."""
     now = worker.clock.now()
     at, filters = as_of or now, Filters(agent_id=agent_id)
     visibility = worker.contexts.visibility(held, agent_id)
@@ -169,14 +169,14 @@ async def turns(
 ) -> Response:
     """Return working memory: a session's most recent turns as published, of all or of an agent's, oldest first."""
     held = worker.shards.resolve(Owner(tenant, user_id))
-    await fold_turns(worker.log, worker.shards, held)  # those that were accepted a moment ago are shown too
+    await fold_turns(worker.log, worker.shards, held)  # include the turns that were accepted a moment ago
     return answer({"items": recent_turns(worker.queries, held, session_id, limit, agent_id)})
 
 
 async def fold_turns(log: Log, shards: Shards, held: Held) -> None:
     """Fold the turns of a user's partition to their end, or as far as the log answers in time. Raises NotHeld."""
     partition = held.partition
-    shards.at(partition)  # raises NotHeld at once: another worker has them
+    shards.at(partition)  # raises NotHeld at once if another worker holds them
     with suppress(TimeoutError, LogUnavailable, ShardUnavailable):
         async with asyncio.timeout(FOLD_SECONDS):
             end = await log.end(CONVERSATIONS.name, partition)
@@ -186,7 +186,7 @@ async def fold_turns(log: Log, shards: Shards, held: Held) -> None:
 def recent_turns(
     queries: Queries, held: Held, session_id: str, limit: int, agent_id: str | None = None
 ) -> list[dict[str, Any]]:
-    """Return a session's most recent turns as they are answered, oldest first."""
+    """Return a session's most recent turns as JSON, oldest first."""
     return [_turn(turn) for turn in queries.turns(held, session_id, limit, agent_id)]
 
 

@@ -1,4 +1,4 @@
-"""Context and greeting: what an agent asks for before it speaks."""
+"""Context and greeting: the information that an agent requests before it speaks."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import fields
@@ -27,9 +27,9 @@ from schemas.identity import Owner, derived_id
 
 router = routes("agents", "/v1", OF_USERS)
 NAMES: Final = frozenset({"role", "event_id", "session_id", "agent_id", "occurred_at", "recorded_at"})
-"""Fields of a turn that say where it belongs, not what was said."""
+"""The fields of a turn that identify it, as opposed to its words."""
 ASKED: Final = ({field.name for field in fields(ContextAsked)} & Context.model_fields.keys()) - {"filters"}
-"""Fields of a context that are asked for as the body has them."""
+"""The fields of a context that are taken from the body unchanged."""
 
 
 @router.post("/context", response_model=shapes.Context)
@@ -42,7 +42,7 @@ async def context(body: Context, worker: CurrentWorker, caller: Caller, tenant: 
     owner, working = Owner(tenant, body.user_id), body.working_memory
     held = worker.shards.resolve(owner)
     if working is None or body.intimacy is None:
-        await fold_turns(worker.log, worker.shards, held)  # those of a moment ago count too
+        await fold_turns(worker.log, worker.shards, held)  # include turns that were accepted a moment ago
     if working is None:
         session_id = body.session_id or derived_id("session", tenant, body.user_id, body.agent_id or "")
         turns = recent_turns(worker.queries, held, session_id, body.history_limit)
@@ -51,7 +51,7 @@ async def context(body: Context, worker: CurrentWorker, caller: Caller, tenant: 
     if body.include_global:
         await worker.fold_globals()
     scoped = dict(body.filters.within(app_id=body.app_id))
-    with worker.metrics.timed("query"), suspend_deadline():  # the query is embedded, perhaps far away
+    with worker.metrics.timed("query"), suspend_deadline():  # the query is embedded, perhaps remotely
         asked = ContextAsked(
             **{n: getattr(body, n) for n in ASKED},
             filters=Filters(**scoped),
@@ -82,7 +82,7 @@ async def greeting(body: Greeting, worker: CurrentWorker, tenant: Tenant) -> Res
 
 
 def _note_recalls(recalls: Recalls, owner: Owner, results: list[Found], now: datetime) -> None:
-    """Note what was found for the query as recalls; what every context of the user has is none."""
+    """Note the results of the query as recalls; parts that every context of the user has are not recalls."""
     shown = dict.fromkeys(found.memory.memory_id for found in results if not found.owner.is_global)
     if shown:
         recalls.note(owner, shown, now)
@@ -111,7 +111,7 @@ def _context_view(
 
 
 def _texts(turn: dict[str, Any]) -> Iterator[str]:
-    """Yield every text in a turn, however it is shaped."""
+    """Yield every text in a turn, whatever its structure."""
     left: list[Any] = [value for name, value in turn.items() if name not in NAMES]
     while left:
         part = left.pop()

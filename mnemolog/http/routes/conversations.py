@@ -1,4 +1,4 @@
-"""Conversations over HTTP: messages become turns with derived ids, so that a context may be sent again and again."""
+"""Conversations over HTTP: messages become turns with derived ids, so that a context can be sent repeatedly."""
 
 from collections import Counter
 from dataclasses import replace
@@ -31,7 +31,7 @@ NOT_TO_INSTRUCT: Final = (
 )
 
 UNNAMED: Final = "unnamed"
-"""The id of a message until the worker that appends it, and knows its session, names it."""
+"""The id of a message until the worker that appends it, and knows its session, assigns one."""
 
 router = routes("publishing", access=OF_USERS)
 
@@ -68,7 +68,7 @@ async def converse(
     occurrences: Counter[tuple[object, ...]] = Counter()
     utterances: list[Utterance] = []
     async for place, raw in in_slices(enumerate(_turns(body, session_id))):
-        # One microsecond apart, so that turns without times of their own keep their order.
+        # One microsecond apart, so that turns without their own times keep their order.
         at = now + timedelta(microseconds=place)
         try:
             turn, counted = await apart(redacted_event, redaction, raw)
@@ -87,7 +87,7 @@ async def converse(
     paths = [f"$.messages[{place}]" for place in range(len(events))]
     if body.end_session and events:
         last = events[-1].envelope
-        # From all messages, as where they are named: who gave each an id names the end by it.
+        # All messages contribute, as in their ids: a caller's own ids determine the id of the end.
         end_id = derived_id("conversation-end", session_id, *(event.envelope.event_id for event in events))
         raw = _without_none(type="SessionEnded", user_id=body.user_id, agent_id=body.agent_id, session_id=session_id)
         at = max(last.occurred_at, now + timedelta(microseconds=len(events)))
@@ -100,12 +100,12 @@ async def converse(
 
 
 def _instructed(turn: Observation, instructions: str) -> Observation:
-    """Return a turn with what a model is told about its extraction."""
+    """Return a turn with the extraction instructions for the model."""
     return replace(turn, instructions=instructions) if instructions and isinstance(turn, TurnRecorded) else turn
 
 
 def _turns(body: Conversation, session_id: str) -> list[dict[str, Any]]:
-    """Return the messages as input events, with the fields that were given: two are the same if those are."""
+    """Return the messages as input events with only the given fields, so that equal messages give equal events."""
     return [
         _without_none(
             type="TurnRecorded",
@@ -120,10 +120,10 @@ def _turns(body: Conversation, session_id: str) -> list[dict[str, Any]]:
 
 
 def _with_app(message: dict[str, Any], app_id: str | None) -> dict[str, Any]:
-    """Return a message whose metadata name the application."""
+    """Return a message whose metadata include the application."""
     metadata = message["metadata"]
     if app_id is None or not (metadata is None or isinstance(metadata, dict)):
-        return message  # what is no object is refused with its place
+        return message  # metadata that are not an object are refused later, with their path
     return message | {"metadata": (metadata or {}) | {APP_ID: app_id}}
 
 
@@ -134,9 +134,9 @@ def _utterance(
     said_at: datetime | None,
     occurrences: Counter[tuple[object, ...]],
 ) -> Utterance:
-    """Return what names a message: its own id, or agent, session, role, words, name and time, and which of them it is.
+    """Return a message's id: its own, or one of agent, session, role, words, name, time and occurrence.
 
-    One without a name and a time has the id that messages have had from the first version on.
+    A message without a name and a time has the same id as in the first version.
     """
     if given := turn.get("event_id"):
         return Utterance(first=given, own=given, is_exact=True, is_given=True)

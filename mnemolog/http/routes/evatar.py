@@ -1,4 +1,4 @@
-"""Evatar's own routes: its names for the same memories, so that what speaks to Evatar need not change."""
+"""Evatar's own routes: its names for the same memories, so that Evatar's clients need no change."""
 
 from functools import partial
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""Export, import and erasure over HTTP: a user's memories as lines, other systems' lines as memories, and neither."""
+"""Export, import and erasure over HTTP: memories as lines, from here or from other systems."""
 
 import asyncio
 from collections import Counter
@@ -175,9 +175,9 @@ async def erasures(worker: CurrentWorker, tenant: Tenant) -> Response:
 
 
 async def _chunks(lines: Iterator[dict[str, Any]], is_in_session: Callable[[], bool]) -> AsyncIterator[bytes]:
-    """Yield lines in chunks; between them other requests get their turn.
+    """Yield lines in chunks; other requests are served between them.
 
-    The last line, which says that the export is whole, is left out when another worker may have decided meanwhile.
+    The last line, which marks the export as complete, is left out if another worker may have decided meanwhile.
     """
     ready: list[bytes] = []
     size = 0

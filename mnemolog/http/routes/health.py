@@ -1,4 +1,4 @@
-"""Health: whether the process lives and is ready, its metrics, and whether it reaches what its settings name."""
+"""Health: whether the process lives and is ready, its metrics, and whether it reaches its configured components."""
 
 from dataclasses import asdict
 from http import HTTPStatus

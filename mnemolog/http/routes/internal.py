@@ -1,6 +1,6 @@
 """Routes for the other workers of the group: a worker's part of an operation on all partitions, and its users' data.
 
-The parts are the rows of `PARTS`: the name in a row is that with which `ScatterGather.gather` is called.
+The parts are the rows of `PARTS`; the name of a row is the one that `ScatterGather.gather` takes.
 """
 
 from base64 import b64decode
@@ -64,7 +64,7 @@ Work: TypeAlias = "Awaitable[dict[str, Any]]"
 
 
 async def _from_a_worker(request: Request) -> None:
-    """Refuse what no worker of the group sent: as was proven at their door, else as far as a name can tell.
+    """Refuse a request that no worker of the group sent. Without a proof at the workers' port, the name must be known.
 
     Raises Problem.
     """
@@ -80,7 +80,7 @@ async def _from_a_worker(request: Request) -> None:
 
 
 def _require_tenant(request: Request, *tenants: str) -> None:
-    """Refuse what is about another tenant than the caller's. Raises Problem."""
+    """Refuse a request about a tenant other than the caller's. Raises Problem."""
     scope = request.scope
     caller: Principal | None = scope[FROM_PEER] if FROM_PEER in scope else scope[PRINCIPAL]
     if caller is not None and any(tenant != caller.tenant for tenant in tenants):
@@ -93,7 +93,7 @@ router = routes(
 
 
 def _conversation(body: ForwardedEvents) -> Conversation | None:
-    """Return what names the messages of a conversation."""
+    """Return the utterances from which the ids of a conversation's messages are derived."""
     sent = body.conversation
     if sent is None:
         return None
@@ -196,7 +196,7 @@ async def shard_file(worker: CurrentWorker, body: ShardWanted) -> Response:
             yield first
             async for part in parts:
                 if worker.stopping.is_set():
-                    return  # who copies finds the end missing, and folds
+                    return  # the receiver notices the missing end, and folds instead
                 yield part
 
     return StreamingResponse(whole(), media_type=SHARD)
@@ -218,7 +218,7 @@ def _reextract(worker: Worker, body: ReextractPart) -> Work:
 
 
 async def _tick(worker: Worker, body: TickDue) -> dict[str, Any]:
-    """Emit a tick. Raises Problem for one that the other worker should have refused."""
+    """Emit a tick. Raises Problem for a tick that the other worker should have refused."""
     if body.as_of > worker.clock.now() + MAX_AHEAD + MAX_SKEW and not body.force:
         detail = f"$.as_of {instant(body.as_of)} is ahead of the clock: correct it, or use --force"
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail)
@@ -244,7 +244,7 @@ def _compare(worker: Worker, body: ComparisonPart) -> Work:
 
 @dataclass(frozen=True, slots=True)
 class Part(Generic[B]):
-    """A worker's part of an operation on all partitions: the name by which it is asked for, and what is done."""
+    """A worker's part of an operation on all partitions: its name, its body, and the function that performs it."""
 
     name: str
     body: type[B] | None
@@ -307,7 +307,7 @@ PARTS: Final[tuple[Part[Any], ...]] = (
     Part("reembed/build", ReembedPart, lambda worker, body: worker.reembed.local_build(body.encoder), takes_long=True),
     Part("reembed/compare", ComparisonPart, _compare, takes_long=True),
 )
-"""What workers ask each other for, all at the same time; each is the route of its name."""
+"""The parts that workers request from each other, all at the same time; each is the route of its name."""
 
 
 async def _answered(worker: Worker, work: Work) -> Response:
@@ -324,7 +324,7 @@ def _route(part: Part[Any]) -> Callable[..., Coroutine[Any, Any, Response]]:
             _require_tenant(request, body.tenant)
         return await _answered(worker, part.work(worker, body))
 
-    with_body.__annotations__["body"] = part.body  # where FastAPI looks what a body is
+    with_body.__annotations__["body"] = part.body  # FastAPI reads the type of a body here
     route = without_body if part.body is None else with_body
     return takes_long(route) if part.takes_long else route
 

@@ -1,4 +1,4 @@
-"""Memories over HTTP: list, read, remember, revise, forget, restore, and where each came from."""
+"""Memories over HTTP: list, read, remember, revise, forget, restore, and show their origins."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -89,7 +89,7 @@ async def remember(
 
 
 async def _similar(worker: Worker, owner: Owner, command: Answer, body: NewMemory) -> list[Memory]:
-    """Return what is similar to a memory that was asked for; nothing to documents, to what is everyone's and unread."""
+    """Return the memories similar to a new one; none for documents, for global memories, and with `read: false`."""
     memory_id = command.outcome.memory_id if command.outcome else None
     if memory_id is None or not body.read or body.kind == DOCUMENT or owner.is_global:
         return []
@@ -145,7 +145,7 @@ async def forget_many(
     if query.forever:
         check_erasing(caller)
     owner, now = Owner(tenant, query.user_id), worker.clock.now()
-    # What was only forgotten is still kept.
+    # Memories that were merely forgotten are still stored.
     status = query.status or (None if query.forever else ACTIVE)
     state = await worker.queries.state(worker.shards.resolve(owner), now)
     found = await worker.queries.memories(state, _filters(query), now, status=status)
@@ -296,9 +296,9 @@ def paged(
     at: datetime,
     known: Mapping[Owner, Mapping[str, Memory]],
 ) -> dict[str, Any]:
-    """Return one page of memories, each passed with its owner, as they are shown at an instant.
+    """Return one page of memories, each passed with its owner, as of an instant.
 
-    `known` are all memories of each owner, by id: they say until when one was true.
+    `known` are all memories of each owner, by id; they tell until when a superseded memory was true.
     """
     items = _dated(memories[(page - 1) * size : page * size], at, known)
     return {"items": items, "total": len(memories), "page": page, "page_size": size}
@@ -311,7 +311,7 @@ def _dated(
 
 
 def _filters(query: MemoriesAsked | MemoriesUnwanted) -> Filters:
-    """Return what a query string asks for: its fields and its filters. Raises Problem where they say the same twice."""
+    """Return the filters of a query string, from its fields and its `filters`. Raises Problem if both set one."""
     scoped = query.filters.within(
         session_id=query.session_id, app_id=query.app_id, about=query.about, speaker=query.speaker
     )
@@ -324,7 +324,7 @@ def _filters(query: MemoriesAsked | MemoriesUnwanted) -> Filters:
 
 
 def _check_whose(user_id: str | None, scope: str | None) -> None:
-    """Check that a list says whose memories it is of. Raises Problem."""
+    """Check that a list request names a user or the global scope. Raises Problem."""
     if user_id is None and scope != "global":
         raise InvalidRequest(Fault("$.user_id", "is missing: say whose memories to list, or scope=global"))
 
@@ -375,7 +375,7 @@ async def _erased(
 
 @contextmanager
 def _as_problems() -> Iterator[None]:
-    """Raise Problem for what stands in the way of an erasure."""
+    """Raise Problem for an error that prevents an erasure."""
     try:
         yield
     except (ErasureRunning, NotRewritable) as error:
@@ -385,7 +385,7 @@ def _as_problems() -> Iterator[None]:
 
 
 def owner_of(queries: Queries, tenant: str, memory_id: str, user_id: str | None) -> Owner:
-    """Return whose memory it is; where a user is named, it must be that user's. Raises UnknownMemory."""
+    """Return the owner of a memory, who must be the named user if one is named. Raises UnknownMemory."""
     owner = queries.owner_of(tenant, memory_id)
     if user_id not in (None, owner.user_id) and not owner.is_global:
         raise UnknownMemory(f"user {user_id!r} has no memory {memory_id!r}")
@@ -401,9 +401,9 @@ def command_answer(
     statuses: dict[str, HTTPStatus] | None = None,
     view: Callable[[Memory], dict[str, Any]] | None = None,
 ) -> Response:
-    """Answer a command with the memory that it is about; one that waits for its decision answers 202. Raises Problem.
+    """Answer a command with its memory, or with 202 while its decision is pending. Raises Problem.
 
-    `statuses` are those of actions that are not answered with 200; `view` is how the memory is shown.
+    `statuses` are those of actions that are not answered with 200; `view` turns the memory into JSON.
     """
     outcome = command.outcome
     if outcome is None:

@@ -1,4 +1,4 @@
-"""Policies: what a tenant, or one of its agents, wants remembered, and how."""
+"""Policies: what a tenant, or one of its agents, wants the system to remember, and how."""
 
 from dataclasses import asdict, replace
 from http import HTTPStatus
@@ -69,7 +69,7 @@ async def set_policy(
 
 
 def _attribute(held: Policy, name: str) -> object:
-    """Return what an attribute holds as it was said: by a text, or by a JSON Schema."""
+    """Return the definition of an attribute in the form in which it was set: a text, or a JSON Schema."""
     description, shape = held.attributes[name], held.shapes.get(name)
     if shape is None:
         return description

@@ -1,4 +1,4 @@
-"""Publishing over HTTP: all events of a request are checked first; the answer says where the log holds them."""
+"""Publishing over HTTP: all events of a request are checked first; the answer gives their positions in the log."""
 
 from collections.abc import Sequence
 from http import HTTPStatus
@@ -65,10 +65,10 @@ async def publish(
     events: list[Observation] = []
     faults: list[Fault] = []
     async for place, given in in_slices(enumerate(raws)):
-        # What is null counts as not given, as it does where two events are compared.
+        # A null field counts as missing, as in the comparison of two events.
         raw = {name: one for name, one in given.items() if one is not None} if isinstance(given, dict) else given
         if isinstance(raw, dict) and raw.get("event_id") is not None:
-            event_id = ""  # it has its own
+            event_id = ""  # it has its own id
         else:
             event_id = str(uuid4()) if key is None else derived_id("event", tenant, key, place)
         try:
@@ -122,9 +122,9 @@ async def publish_checked(
     conversation: Conversation | None = None,
     **more: object,
 ) -> Response:
-    """Publish events that were checked, and answer when the log has them or, with `wait`, when their states are final.
+    """Publish checked events, and answer when the log has them or, with `wait`, when their states are final.
 
-    `paths` are the places of the events in the body, which a refusal names; `more` are further fields of the answer.
+    `paths` are the paths of the events in the body, for refusals; `more` are further fields of the answer.
     """
     try:
         published = await router.publish(events, wait, conversation)
@@ -139,7 +139,7 @@ async def publish_checked(
 
 
 def _check_vision(event: Observation, vision: VisionPolicy) -> None:
-    """Refuse a picture that would not be looked at. Raises InvalidEvent."""
+    """Refuse a picture that the vision policy excludes. Raises InvalidEvent."""
     image = image_of(event)
     if image is not None and is_extractable(event) and (refusal := vision.refusal(image)):
         raise InvalidEvent([Fault("$.image_url" if isinstance(image, str) else "$.image", refusal)])

@@ -1,4 +1,4 @@
-"""The relationship of user and agent: feelings over time, dates that lie ahead, and a report month by month."""
+"""The relationship of user and agent: feelings over time, coming dates, and a report by month."""
 
 from typing import Annotated, Any
 
@@ -39,7 +39,7 @@ async def upcoming(owner: OwnerInPath, query: Annotated[UpcomingAsked, Query()],
     """Return dated plans and days that come back every year, the nearest first; days are those of where the user is."""
     held, now = worker.shards.resolve(owner), worker.clock.now()
     at = query.as_of or now
-    await fold_turns(worker.log, worker.shards, held)  # the last one may say where that is
+    await fold_turns(worker.log, worker.shards, held)  # the last turn may tell where the user is
     memories = (await worker.queries.state(held, now, query.as_of)).memories
     zone = worker.queries.zone_of(held)
     dates = await aside(len(memories), ahead_of, memories.values(), at, query.days, query.agent_id, zone)

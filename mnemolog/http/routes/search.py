@@ -1,4 +1,4 @@
-"""Search over HTTP: memories of a user and global ones; the memories that an agent is shown are noted as recalls."""
+"""Search over HTTP: a user's memories and global ones; results that an agent sees are noted as recalls."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime, tzinfo
@@ -41,9 +41,9 @@ async def search(body: Search, worker: CurrentWorker, tenant: Tenant) -> Respons
 
 
 async def found(body: Search, worker: Worker, tenant: str, *, least: float | None, note: str = "") -> Response:
-    """Return what a search finds that is at least so relevant; None: as the line of the answer.
+    """Return the results of a search whose relevance is at least `least`; None takes the line of the answer.
 
-    `note` is what the answer says where that is nothing.
+    `note` is added to an answer without results.
     """
     now, held = worker.clock.now(), worker.shards.resolve(Owner(tenant, body.user_id))
     at = body.as_of or now
@@ -82,7 +82,7 @@ async def found(body: Search, worker: Worker, tenant: str, *, least: float | Non
         results = results.least(results.line if least is None else least)
     worker.metrics.counted("query", "found" if results.found else "nothing")
     note_found(body.query, results.found)
-    # A search of the past is no recall, and global memories have no user whose recall it would be.
+    # A search of the past is not a recall, and a recall of a global memory would belong to no user.
     shown = [f.memory.memory_id for f in results.found if isinstance(f, Found) and not f.owner.is_global]
     if body.recall and shown and at >= now:
         worker.recalls.note(held.owner, shown, now)
@@ -96,14 +96,14 @@ async def found(body: Search, worker: Worker, tenant: str, *, least: float | Non
 
 
 def told(results: SearchResult[Any]) -> dict[str, Any]:
-    """Return what an answer says about all that was found: whether it is evidence, and by which line and model."""
+    """Return the parts of an answer about all its results: whether they are evidence, and the line and model used."""
     return {"evidence": results.evidence, "line": results.line, "relevance_version": load().version}
 
 
 def degraded(worker: Worker, owner: Owner, results: SearchResult[Any]) -> dict[str, list[str]]:
-    """Return what an answer says about a search that had to do without a part of its scores, and count it.
+    """Return the parts of a search's scores that were missing, as the answer reports them, and count the search.
 
-    So did one among memories of an `owner` whose vectors another encoder has made.
+    A search among memories of an `owner` whose vectors are from another encoder also counts as degraded.
     """
     by_words = results.by_words or bool(worker.vector_spaces.foreign(owner))
     if by_words:
@@ -113,7 +113,7 @@ def degraded(worker: Worker, owner: Owner, results: SearchResult[Any]) -> dict[s
 
 
 def id_of(found: Found | FoundTurn) -> str:
-    """Return the id of a memory or of a turn that was found."""
+    """Return the id of a memory or turn in the results."""
     return found.memory.memory_id if isinstance(found, Found) else found.turn.message.envelope.event_id
 
 
@@ -124,10 +124,10 @@ def result(
     zone_of: Callable[[], tzinfo],
     memories: Mapping[str, Memory] = NO_MEMORIES,
 ) -> dict[str, Any]:
-    """Return a memory or a turn that was found, with its scores, as it is shown at an instant.
+    """Return a memory or turn in the results, with its scores, as of an instant.
 
-    `memories` are the user's: what superseded a memory says until when that was true. `zone_of` returns the zone
-    of the user's days.
+    `memories` are the user's: the memory that superseded another tells until when that one was true. `zone_of` returns
+    the time zone of the user's days.
     """
     if isinstance(found, FoundTurn):
         return turn_view(found) | {"relevance": relevance}

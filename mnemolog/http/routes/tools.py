@@ -1,4 +1,4 @@
-"""The two tools over HTTP: their schemas for a model, and their calls, which answer as the memory routes do."""
+"""The two tools over HTTP: their schemas for a model, and their calls, which are answered like the memory routes."""
 
 from http import HTTPStatus
 from typing import Annotated, Any, Literal, get_args
@@ -108,5 +108,5 @@ async def memory_search(body: MemorySearch, worker: CurrentWorker, caller: Calle
 
 
 def _user(body: MemoryAdd | MemorySearch, caller: Principal) -> str:
-    """Return whose memory it is: as said, else the one user of the key, else the owner."""
+    """Return the user whose memory is used: the one named, else the only user of the key, else the owner."""
     return body.user_id if "user_id" in body.model_fields_set else default_user(caller, OF_TOOLS)

@@ -1,4 +1,4 @@
-"""Wakes and reminders over HTTP: how an agent is woken, what it is to remind of, and the wakes themselves."""
+"""Wakes and reminders over HTTP: how an agent is woken, its reminders, and the wakes themselves."""
 
 from functools import partial
 from http import HTTPStatus
@@ -43,7 +43,7 @@ router = routes("wakes", "/v1", OF_USERS)
 UNKNOWN = refused(HTTPStatus.NOT_FOUND)
 WAITING = answers(s202=responses.Waiting)
 COMMAND = WAITING | refused(HTTPStatus.CONFLICT)
-"""One that says more than its path: with the key of another it is refused."""
+"""A command that its path does not fully describe; with the idempotency key of another command, it is refused."""
 
 
 @router.put("/users/{user_id:text}/wake", response_model=WakeConfiguration, responses=COMMAND)
@@ -199,12 +199,12 @@ def _reminder(owner: Owner, known: ReminderScheduled) -> dict[str, Any]:
 
 
 def _is_of(known: WakeConfigured | ReminderScheduled, agent_id: str | None) -> bool:
-    """Return whether a wake or a reminder is an agent's, or names none; each is where no agent is named."""
+    """Return whether a wake or a reminder belongs to an agent or to none; true if no agent is given."""
     return agent_id is None or known.envelope.agent_id in (None, agent_id)
 
 
 def _check_wake(shards: Shards, owner: Owner, caller: Principal) -> None:
-    """Check that the key is for the agent whose wake would be replaced. Raises Problem."""
+    """Check that the key covers the agent whose wake would be replaced. Raises Problem."""
     known = shards.state(owner).wakes.configured
     if known is not None and not caller.has_agent(known.envelope.agent_id):
         detail = f"user {owner.user_id!r} has the wake of an agent that the key is not for"
@@ -226,7 +226,7 @@ def _configuration(shards: Shards, owner: Owner) -> dict[str, Any]:
 
 
 def _unfinished(command: Answer) -> Response | None:
-    """Return 202 for a command that waits for its decision, None for one that is done. Raises Problem."""
+    """Return 202 for a command that waits for its decision, None for a completed one. Raises Problem."""
     if command.outcome is None:
         return answer({"command_id": command.command_id, "state": "accepted"}, HTTPStatus.ACCEPTED)
     if command.outcome.action == "refused":

@@ -1,7 +1,7 @@
-"""What erasures share: their parts, what is to be deleted beside the log, and what remains.
+"""The common parts of erasures: their collaborators, the copies to delete outside the log, and what remains.
 
-Whatever of a user cannot be deleted can no longer be decrypted. The words of a memory are overwritten in an embedded
-log. Kafka cannot rewrite records, so there what remains of the user is sealed again, and the former key is destroyed.
+Data of a user that cannot be deleted can no longer be decrypted. The words of a memory are overwritten in an embedded
+log. Kafka cannot rewrite records, so the user's remaining records are sealed again, and the former key is destroyed.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class NotRewritable(Exception):
 
 
 class Copies:
-    """What is stored of users beside the log and the active shards: other generations, files set aside, vectors."""
+    """The data of users outside the log and the active shards: other generations, files set aside, vectors."""
 
     def __init__(
         self, settings: Settings, inner: TrimmedLog, erase_from_built: Callable[[Owner], Awaitable[None]]
@@ -74,7 +74,7 @@ class Copies:
     async def delete(self, owner: Owner, memory_ids: Sequence[str] | None = None) -> int:
         """Delete other generations, files set aside, and vectors of other encoders; return the number of generations.
 
-        Also empty the write-ahead log of an embedded log, which may still have what was overwritten.
+        Also empty the write-ahead log of an embedded log, which may still contain overwritten data.
         """
         decoded_cache.clear()
         await self._erase_from_built(owner)
@@ -95,7 +95,7 @@ class Copies:
 
 
 class Remains:
-    """What can still be read of a user, or of a memory, after an erasure."""
+    """The data of a user, or of a memory, that can still be read after an erasure."""
 
     def __init__(self, settings: Settings, inner: TrimmedLog, sealing: Sealing, shards: Shards) -> None:
         self._settings = settings
@@ -104,17 +104,17 @@ class Remains:
         self._clear_records = ClearRecords(inner)
 
     async def topics_in_clear(self, owner: Owner) -> Sequence[str]:
-        """Return the topics of a log like Kafka's that have records of a user in clear."""
+        """Return the topics of a log like Kafka's that have unencrypted records of a user."""
         return await self._clear_records.topics_of(owner, self._shards.partition(owner))
 
     async def in_clear(self, owner: Owner) -> Sequence[str]:
-        """Return the topics where a user's records were written unencrypted and stay; without encryption all do."""
+        """Return the topics where a user's records were written unencrypted and stay; none without encryption."""
         if self._settings.is_embedded or not self._settings.encrypts:
             return ()
         return await self.topics_in_clear(owner)
 
     def listed(self, erased_at: datetime, in_clear: Sequence[str] = ()) -> Sequence[dict[str, Any]]:
-        """Return what can still be read, where, and until when (null: without end).
+        """Return the data that can still be read, with the place, and the time until when (null: without end).
 
         `in_clear`: topics in which unencrypted records, or words, were found.
         """
@@ -142,7 +142,7 @@ class Remains:
 
 @dataclass(kw_only=True)
 class ErasureParts:
-    """What the erasures of users and of memories have in common, in one worker."""
+    """The common parts of the erasures of users and of memories, in one worker."""
 
     settings: Settings
     inner: TrimmedLog
@@ -154,7 +154,7 @@ class ErasureParts:
     index_sync: IndexSync
     clock: Clock
     erase_from_built: InitVar[Callable[[Owner], Awaitable[None]]]
-    """The rebuilder's."""
+    """The rebuilder's method."""
 
     def __post_init__(self, erase_from_built: Callable[[Owner], Awaitable[None]]) -> None:
         self.receipts = Receipts(self.settings.data_dir, self.sealing.keys.ring.derive("receipts"))
@@ -162,15 +162,15 @@ class ErasureParts:
         self.remains = Remains(self.settings, self.inner, self.sealing, self.shards)
         self._of_owner: WeakValueDictionary[Owner, asyncio.Lock] = WeakValueDictionary()
         self._at_work: Counter[Owner] = Counter()
-        """How many erasures of each user are being asked for here."""
+        """The number of current requests here to erase each user."""
 
     def is_asked_for(self, owner: Owner) -> bool:
-        """Tell whether somebody asks for an erasure of a user here, and will complete it."""
+        """Return whether a current request here erases a user, and will complete the erasure."""
         return self._at_work[owner] > 0
 
     @contextmanager
     def asked_for(self, owner: Owner) -> Iterator[None]:
-        """Ask for an erasure of a user in the block."""
+        """Mark an erasure of a user as requested within the block."""
         self._at_work[owner] += 1
         try:
             yield
@@ -182,7 +182,7 @@ class ErasureParts:
     def lock_of(self, owner: Owner) -> asyncio.Lock:
         """Return the lock that is held while a user's words are removed from the log, or the user is erased.
 
-        Otherwise records of the erased user would be sealed with the key of whoever returns, and two erasures of
-        memories would restore each other's words.
+        Otherwise, records of the erased user could be sealed with the key of a user who returns, and two erasures of
+        memories could restore each other's words.
         """
         return self._of_owner.setdefault(owner, asyncio.Lock())

@@ -34,7 +34,7 @@ class MemoryErasures:
     def __init__(self, parts: ErasureParts) -> None:
         self._parts = parts
         self._reading = asyncio.Lock()
-        """Held while the log is read through for the words of memories."""
+        """Held while the log is searched for the words of memories."""
 
     def preview(self, owner: Owner, memory: Memory) -> dict[str, Any]:
         """Return what the erasure of a memory would remove. Raises NotHeld, NotRewritable."""
@@ -101,9 +101,9 @@ class MemoryErasures:
         count: int | None,
         listed: Mapping[str, Erasure],
     ) -> dict[str, Any]:
-        """Return a receipt to be signed; `listed` has what those that were given before counted.
+        """Return an unsigned receipt; `listed` has the earlier receipts, whose counts it repeats.
 
-        `count` of the events were found. Where a crash took that number away, it is that of their ids.
+        `count` is the number of events found. If a crash has lost it, the number of event ids is used.
         """
         owner = event.envelope.owner
         receipt_id = receipt_id_of(owner, event.envelope.event_id)
@@ -127,7 +127,7 @@ class MemoryErasures:
         }
 
     async def _delete_beside(self, owner: Owner, memory_ids: Sequence[str]) -> int:
-        """Delete what is stored outside the active shards; return how many generations no longer have the memories."""
+        """Delete the copies outside the active shards; return how many generations no longer have the memories."""
         generations = await self._parts.copies.delete(owner, memory_ids)
         if isinstance(self._parts.inner, SqliteLog):
             await clear_stale_bytes(self._parts.inner)  # they are sealed with a key that stays in use
@@ -136,13 +136,13 @@ class MemoryErasures:
         return generations
 
     def _count_of(self, owner: Owner, event_ids: Sequence[str]) -> int:
-        """Return how many of a user's events are found: others are past their retention, or went with a memory."""
+        """Return how many of a user's events are found; others are past their retention, or erased with a memory."""
         return len(self._parts.shards.of(owner).observations.seen(owner, event_ids))
 
     async def _decide(
         self, owner: Owner, item_ids: Mapping[str, str], words: WordsOfMemories, counts: dict[str, int]
     ) -> None:
-        """Have memories erased; `counts` gets how many events of each were found before."""
+        """Make the erasures of memories decided; `counts` gets the number of events that each had beforehand."""
         async with self._parts.gate.erasing(owner):
             await self._parts.sealing.log.settle(owner)
             await self._parts.shards.come_to_end(owner)  # a memory that is not folded yet has no observations here

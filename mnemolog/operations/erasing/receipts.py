@@ -54,7 +54,7 @@ class Erasure:
     generations: int | None = None
     """The generations that its receipt states; None in entries of earlier versions."""
     events: int | None = None
-    """The events that were found of a memory, as its receipt states; None of a user, and in earlier versions."""
+    """The events of a memory that were found, as its receipt states; None for a user, and in earlier versions."""
 
     @property
     def moment(self) -> datetime:
@@ -76,7 +76,7 @@ _FIELDS: Final = tuple(field.name for field in fields(Erasure))
 
 
 def receipt_id_of(owner: Owner, command_id: str) -> str:
-    """Return the id of the receipt that a command's erasure has."""
+    """Return the id of the receipt for a command's erasure."""
     return derived_id("erasure", owner.tenant, owner.user_id, command_id)
 
 
@@ -84,7 +84,7 @@ class Receipts:
     """Signs receipts, and keeps the list of erasures in `keys/`, separate from the log."""
 
     def __init__(self, data_dir: Path, secret: bytes | None) -> None:
-        """Take the installation's secret. With None, this data directory gets its own, in `keys/receipts`."""
+        """Take the installation's secret. If it is None, this data directory gets its own, in `keys/receipts`."""
         self._folder = data_dir / FOLDER
         self._secret = secret
         self._subject_keys: list[bytes] | None = None
@@ -92,18 +92,18 @@ class Receipts:
 
     @property
     def public_key(self) -> str:
-        """The Ed25519 public key that verifies signatures, in base64; created if there is no installation's secret."""
+        """The Ed25519 public key that verifies signatures, in base64; created if the installation has no secret."""
         return b64encode(self._key().public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)).decode()
 
     def subject(self, owner: Owner, memory_id: str | None = None) -> str:
-        """Return what stands for an owner, or a memory, on the list: a hash that only this installation can compute."""
+        """Return the name of an owner, or a memory, on the list: a hash that only this installation can compute."""
         return _subject(self._subject_key(), owner, memory_id)
 
     def subjects(self, owner: Owner, memory_id: str | None = None) -> set[str]:
-        """Return everything that may stand for an owner, or a memory, on the list.
+        """Return all names that an owner, or a memory, may have on the list.
 
-        The installation's secret is in the log. A restored log may be older than the secret, and then has another one.
-        So the keys of all hashes are kept beside the list.
+        The installation's secret is in the log. A restored log may be older than the secret, and then gets another one.
+        Therefore the keys of all hashes are kept next to the list.
         """
         return {_subject(key, owner, memory_id) for key in {self._subject_key(), *self._kept_keys()}}
 
@@ -112,7 +112,7 @@ class Receipts:
         return {**receipt, "signature": b64encode(self._key().sign(_bytes_of(receipt))).decode()}
 
     def give(self, owner: Owner, receipts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Put erasures of an owner, or of memories, on the list; return their receipts, signed. Raises OSError."""
+        """Put erasures of an owner, or of memories, on the list; return their signed receipts. Raises OSError."""
         public_key = self.public_key
         self.keep(
             *(
@@ -150,7 +150,7 @@ class Receipts:
             os.fsync(file.fileno())
 
     def kept(self) -> list[Erasure]:
-        """Return the list, the oldest first. Damaged lines, and one that a crash cut short, are left out and logged."""
+        """Return the list, the oldest first. Damaged lines, such as one that a crash cut, are logged and left out."""
         try:
             lines = self._list.read_bytes().splitlines()
         except FileNotFoundError:
@@ -159,17 +159,17 @@ class Receipts:
         for number, line in enumerate(lines, 1):
             try:
                 found.append(Erasure.of(orjson.loads(line)))
-            except (TypeError, ValueError):  # of JSON too
+            except (TypeError, ValueError):  # includes errors of JSON
                 told = "line %s of %s is damaged, and its erasure would not be repeated: restore it from a copy"
                 log.error(told, number, self._list)  # noqa: TRY400 - it says everything
         return found
 
     def find(self, receipt_id: str) -> Erasure | None:
-        """Return the erasure on the list that a receipt is for."""
+        """Return the erasure on the list that belongs to a receipt."""
         return next((one for one in self.kept() if one.receipt_id == receipt_id), None)
 
     def _subject_key(self) -> bytes:
-        """Return the key of today's names. The keys of receipts cannot be derived from it."""
+        """Return the key of current names. The keys of receipts cannot be derived from it."""
         return sha256(b"subject key\0" + self._own_secret()).digest()
 
     def _keep_subject_key(self) -> None:
@@ -179,7 +179,7 @@ class Receipts:
             write_keys(self._folder / _SUBJECT_KEYS, [b64encode(one).decode() for one in self._subject_keys])
 
     def _kept_keys(self) -> list[bytes]:
-        """Return the keys of all names on the list, of which nobody else writes any."""
+        """Return the keys of all names on the list; no other process writes keys."""
         if self._subject_keys is None:
             path = self._folder / _SUBJECT_KEYS
             words = path.read_text("ascii").split() if path.exists() else []
@@ -207,7 +207,7 @@ class ErasureList:
         self._ask_others = ask_others
 
     async def of(self, tenant: str) -> dict[str, Any]:
-        """Return the erasures of a tenant, and the key that checks their receipts. Raises PeerUnavailable, OSError."""
+        """Return a tenant's erasures, and the key that verifies their receipts. Raises PeerUnavailable, OSError."""
         await self.learn()
         public_key = self._receipts.public_key
         items = [
@@ -218,14 +218,14 @@ class ErasureList:
                 "memories": one.memories,
                 "public_key": one.public_key or public_key,
             }
-            # By id within a moment, so that all workers list them in one order.
+            # By id within an instant, so that all workers list them in the same order.
             for one in sorted(self._receipts.kept(), key=lambda one: (one.erased_at, one.receipt_id))
             if one.tenant == tenant
         ]
         return {"items": items, "public_key": public_key}
 
     async def here(self) -> dict[str, Any]:
-        """Return this worker's own list, for all tenants, as other workers ask for it."""
+        """Return this worker's own list, for all tenants, for the other workers."""
         return {"items": [asdict(one) for one in self._receipts.kept()]}
 
     async def learn(self) -> None:
@@ -243,7 +243,7 @@ def _subject(key: bytes, owner: Owner, memory_id: str | None) -> str:
 
 
 def is_signed(receipt: dict[str, Any], public_key: str) -> bool:
-    """Return whether a receipt was signed with the key that belongs to a public key. It may hold any fields."""
+    """Return whether a receipt was signed with the private key of a public key. It may have any fields."""
     body = {name: value for name, value in receipt.items() if name != "signature"}
     try:
         key = Ed25519PublicKey.from_public_bytes(b64decode(public_key, validate=True))

@@ -1,8 +1,8 @@
-"""Erasures that nobody asks for: those that were cut off, and those that came undone.
+"""Erasures without a current request: those that were interrupted, and those that were undone.
 
-An erasure is cut off where it is decided and not on the list: a crash came between, a connection ended, or the
-partition moved to this worker. It came undone where it is on the list, and a restored copy of the log has brought its
-user or its memory back.
+An interrupted erasure is decided but not on the list, because of a crash, a lost connection, or a partition that moved
+to this worker. An undone erasure is on the list, but a restored copy of the log has brought its user or its memory
+back.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 log = logging.getLogger("mnemolog")
 LOOK_SECONDS: Final = 5.0
 MOVED_SECONDS: Final = 0.1
-"""After which a start looks again, whose partitions have moved."""
+"""The delay after which a start whose partitions have moved checks again."""
 ERASED_AT_ONCE: Final = 32
-"""How many erasures are completed, or repeated, at the same time on Kafka."""
+"""The most erasures that are completed, or repeated, at the same time on Kafka."""
 
 
 class ErasureRecovery:
@@ -54,15 +54,15 @@ class ErasureRecovery:
         self._shards = parts.shards
         self._ring = parts.sealing.keys.ring
         self._is_embedded = parts.settings.is_embedded
-        self._at_once = 1 if self._is_embedded else ERASED_AT_ONCE  # there is nobody to wait for
+        self._at_once = 1 if self._is_embedded else ERASED_AT_ONCE  # there are no other workers to wait for
         self._decided: set[Owner] = set()
-        """Of whom an erasure was decided here that may not be completed by who asked for it."""
+        """The users whose erasure was decided here, and may not be completed by its request."""
         self._look = asyncio.Event()
 
     async def run(self) -> None:
         """Call `repeat` at the start, and whenever this worker gains partitions, until it is cancelled.
 
-        Also complete each erasure that is decided here and that nobody asks for any more.
+        Also complete each erasure that is decided here and has no current request.
         """
         looked_at: dict[int, int] = {}
         while True:
@@ -70,7 +70,7 @@ class ErasureRecovery:
             leases = self._shards.assignment.leases()
             with suppress(NotHeld):  # they have moved again
                 if leases != looked_at:
-                    with suppress(PeerUnavailable):  # when that worker is back, partitions move again
+                    with suppress(PeerUnavailable):  # partitions move again when that worker is back
                         await self._listed.learn()
                     await self.repeat()
                     looked_at = leases
@@ -79,26 +79,26 @@ class ErasureRecovery:
                 await asyncio.wait_for(self._look.wait(), LOOK_SECONDS)
 
     def complete_later(self, owner: Owner) -> None:
-        """Hear that an erasure of a user was decided here.
+        """Note that an erasure of a user was decided here.
 
-        Whoever asked for it completes it, unless a crash came between, or a connection ended.
+        Its request completes it, unless a crash or a lost connection prevents that.
         """
         self._decided.add(owner)
         self._look.set()
 
     async def repeat_before_start(self) -> None:
-        """Erase those again whom a restored log has brought back, before anybody is answered.
+        """Repeat the erasures that a restored log has undone, so that their users are never served.
 
-        Does nothing where the log has every erasure of the list, as it has unless it was replaced. On Kafka it is about
-        the partitions that this worker has by then, and erasures that were cut off are completed later: a start waits
-        for none of them.
+        Do nothing if the log has every erasure of the list, as it always has unless it was replaced. On Kafka, this
+        covers the partitions that this worker has by then, and interrupted erasures are completed later: a start does
+        not wait for them.
         """
         if not self._is_embedded:
             with suppress(PeerUnavailable):  # this worker is the first
                 await self._listed.learn()
         while True:
             leases = self._shards.assignment.leases()
-            with suppress(NotHeld):  # partitions have moved: those that are here by now are looked at
+            with suppress(NotHeld):  # partitions have moved: check those that are here now
                 if self._has_undone():
                     await (self.repeat() if self._is_embedded else self._repeat_undone())
                 if leases == self._shards.assignment.leases():
@@ -123,7 +123,7 @@ class ErasureRecovery:
         kept = self._receipts.kept()
         memories = {one.subject: one for one in kept if one.of_memory}
         await self._all(self._memories_again(owner, memories) for owner in self._shards.users.owners() if memories)
-        # Entries learned from other workers were appended last, however old they are.
+        # Entries learned from other workers were appended last, regardless of their age.
         users = {one.subject: one for one in sorted(kept, key=_moment) if not one.of_memory}
         await self._all(self._again(owner, users) for owner in self._shards.users.known(self._ring.owners) if users)
 
@@ -134,7 +134,7 @@ class ErasureRecovery:
             await self._complete(waiting.__contains__)
 
     async def _complete(self, concerns: Callable[[Owner], bool]) -> None:
-        """Complete the erasures that are decided and not on the list, for the users that it concerns."""
+        """Complete the erasures that are decided and not on the list, for the users that `concerns` accepts."""
         kept = self._receipts.kept()
         subjects = {one.subject for one in kept if one.of_memory}
         memories: dict[Owner, dict[str, str]] = {}
@@ -147,7 +147,7 @@ class ErasureRecovery:
         await self._all(self._patiently(partial(self._users.erase, *one)) for one in users)
 
     async def _again(self, owner: Owner, latest: Mapping[str, Erasure]) -> None:
-        """Erase a user again who is in the log after the erasure that is listed; `latest` are those of each subject."""
+        """Erase a user again who is in the log after the listed erasure; `latest` has the last one of each subject."""
         named = [latest[subject] for subject in self._receipts.subjects(owner) if subject in latest]
         if not named:
             return
@@ -160,7 +160,7 @@ class ErasureRecovery:
         await self._patiently(partial(self._users.erase, owner, again))
 
     async def _memories_again(self, owner: Owner, listed: Mapping[str, Erasure]) -> None:
-        """Erase those of a user's memories again that are listed."""
+        """Erase again those of a user's memories whose erasures are listed."""
         command_ids = {}
         for memory_id in self._shards.folded_state(owner).memories:
             if named := listed.keys() & self._receipts.subjects(owner, memory_id):
@@ -173,18 +173,18 @@ class ErasureRecovery:
             await self._patiently(partial(self._memories.erase_all, owner, command_ids))
 
     async def _all(self, erasures: Iterable[Coroutine[Any, Any, None]]) -> None:
-        """Erase, several at once where each waits for other workers."""
+        """Run erasures, several at once if each waits for other workers."""
         await run_several(erasures, self._at_once)
 
     async def _patiently(self, erase: Callable[[], Awaitable[object]]) -> None:
-        """Erase, waiting until the engines can be reached. Where the partition has moved, the other worker does it."""
+        """Erase, and wait while an engine is unavailable. If the partition has moved, the other worker erases."""
         pause = pauses()
         while True:
             try:
                 await erase()
             except (NotHeld, ErasedBefore):
                 return
-            except NotRewritable as error:  # encryption was switched off since it was decided
+            except NotRewritable as error:  # encryption was switched off since the decision
                 log.warning("an erasure is not complete: %s", error)
                 return
             except (ErasureRunning, NotErasedYet, IndexUnavailable, LogUnavailable, ShardUnavailable):
@@ -194,9 +194,9 @@ class ErasureRecovery:
 
 
 async def run_several(coroutines: Iterable[Coroutine[Any, Any, None]], at_once: int) -> None:
-    """Run coroutines, so many at once; each is made when it is its turn: there may be one for every user.
+    """Run coroutines, at most `at_once` at a time, each created when its turn comes, since there may be many.
 
-    Others have their turn at the event loop after each. Where one fails, the rest is cancelled, and has ended.
+    Other tasks can run after each. If one fails, the others are cancelled, and have ended when this raises.
     """
     left = iter(coroutines)
 

@@ -31,7 +31,7 @@ log = logging.getLogger("mnemolog")
 
 
 class UserErasures:
-    """Erases users of this worker's partitions, and previews that."""
+    """Erases users of this worker's partitions, and previews their erasures."""
 
     def __init__(self, parts: ErasureParts, webhooks: Webhooks) -> None:
         self._parts = parts
@@ -51,12 +51,12 @@ class UserErasures:
         }
 
     async def erase(self, owner: Owner, command_id: str, *, force: bool = False) -> dict[str, Any]:
-        """Erase a user, and return the signed receipt; with `force` also one of whom nothing is known.
+        """Erase a user, and return the signed receipt; with `force` also an unknown user.
 
         Raises NotHeld, NothingKnown, ErasureRunning, NotErasedYet, ErasedBefore, LogError.
 
-        From the cut on, new records are sealed with another key. What is accepted while this runs belongs to a new user
-        with the same id, and survives the erasure.
+        From the cut on, new records are sealed with another key. Events that are accepted while this runs belong to a
+        new user with the same id, and survive the erasure.
         """
         with self._parts.asked_for(owner):
             return await self._erase(owner, command_id, force=force)
@@ -84,7 +84,7 @@ class UserErasures:
         generations = await self._delete_beside(owner, known)
         await self._parts.index_sync.flush_user(owner)
         listed = self._parts.receipts.find(receipt_id)
-        if listed is not None and listed.generations is not None:  # asked again: the same receipt
+        if listed is not None and listed.generations is not None:  # a repeated request gets the same receipt
             generations = listed.generations
         partition = self._parts.shards.partition(owner)
         receipt = {
@@ -105,19 +105,19 @@ class UserErasures:
         return signed
 
     def _since(self, owner: Owner) -> str:
-        """Return since when nothing is known of a user, where an erasure on the list says so."""
+        """Return the time since which nothing is known of a user, if the list has an erasure."""
         subject = self._parts.receipts.subject(owner)
         erased = max((one for one in self._parts.receipts.kept() if one.subject == subject), key=_moment, default=None)
         return "" if erased is None else f" since the erasure of {erased.erased_at} (receipt {erased.receipt_id})"
 
     async def _is_known(self, owner: Owner) -> bool:
-        """Return whether anything of a user is there to erase; what was erased before is not.
+        """Return whether there is any data of a user to erase; data that was erased earlier does not count.
 
-        Of who was never erased, a key or a record says that something was accepted, whatever became of it.
+        For a user who was never erased, a key or a record proves that an event was accepted, whatever its outcome.
         """
         await self._parts.shards.come_to_end(owner)
         partition = self._parts.shards.partition(owner)
-        for topic in INPUTS:  # what was accepted a moment ago counts
+        for topic in INPUTS:  # recently accepted events count
             await self._parts.shards.up_to(topic.name, partition, await self._parts.inner.end(topic.name, partition))
         shard, state = self._parts.shards.of(owner), self._parts.shards.folded_state(owner)
         if shard.observations.count_of(owner) or state.memories:
@@ -128,7 +128,7 @@ class UserErasures:
         return self._parts.sealing.keys.ring.has_key(owner) or await self._has_records(owner)
 
     async def _has_records(self, owner: Owner) -> bool:
-        """Return whether the log has records of a user in clear."""
+        """Return whether the log has unencrypted records of a user."""
         partition = self._parts.shards.partition(owner)
         if not isinstance(self._parts.inner, SqliteLog):
             return bool(await self._parts.remains.topics_in_clear(owner))
@@ -144,7 +144,7 @@ class UserErasures:
             key_ids = keys.ring.ids_of(owner)
             if self._parts.settings.encrypts and key_ids:
                 key_ids = await keys.renew(owner)
-                await asyncio.sleep(keys.arrival_seconds)  # until nothing arrives any more that lies under an old key
+                await asyncio.sleep(keys.arrival_seconds)  # until no more records under an old key can arrive
             await self._parts.sealing.log.settle(owner)
             item = EraseUser(
                 envelope=await self._parts.commands.envelope(owner, command_id),
@@ -155,7 +155,7 @@ class UserErasures:
             await self._parts.commands.submit(item)
 
     def _event(self, owner: Owner, command_id: str) -> UserErased | None:
-        """Return the event that a command led to; None if it is not decided yet."""
+        """Return the event of a command; None if it is not decided yet."""
         decisions = self._parts.shards.of(owner).ledger.decided(owner, command_id)
         events = (event for decision in decisions for event in events_of(decision))
         return next((event for event in events if isinstance(event, UserErased)), None)
@@ -166,12 +166,12 @@ class UserErasures:
         return [Cut(topic=topic, before=await self._parts.inner.end(topic, partition)) for topic in topics]
 
     async def _delete_beside(self, owner: Owner, event: UserErased) -> int:
-        """Delete what is stored outside the active shards; return how many generations no longer have the user."""
+        """Delete the copies outside the active shards; return how many generations no longer have the user."""
         generations = await self._parts.copies.delete(owner)
         await self._remove_webhooks(owner, event.erased_at)
         if isinstance(self._parts.inner, SqliteLog):
             partition = self._parts.shards.partition(owner)
-            # The item and the decision of the erasure itself stay: whoever folds the log again needs them.
+            # The item and the decision of the erasure itself stay, because every later fold of the log needs them.
             [(offset, decision)] = [
                 one
                 for one in self._parts.shards.of(owner).ledger.decisions(owner)
@@ -189,7 +189,7 @@ class UserErasures:
         return generations
 
     async def _remove_webhooks(self, owner: Owner, erased_at: datetime) -> None:
-        """Remove the webhooks about a user: they name the user. Those registered since the erasure stay."""
+        """Remove the webhooks about a user, because they name the user. Those registered since the erasure stay."""
         await self._webhooks.follow()
         mine = [
             one

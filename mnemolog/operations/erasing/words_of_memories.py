@@ -1,7 +1,7 @@
 """Removal of the words of erased memories, and of the observations that they came from, from the log.
 
-An embedded log is rewritten in place. On Kafka what remains is sealed again, and the key that sealed the words is
-destroyed.
+An embedded log is rewritten in place. On Kafka, the remaining data is sealed again, and the key that sealed the words
+is destroyed.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ if TYPE_CHECKING:
     from streams.transports.sqlite.log import SqliteLog
 
 RECORDS_AT_ONCE: Final = 200
-"""Replaced in one transaction."""
+"""The number of records that are replaced in one transaction."""
 
 
 class WordsOfMemories:
     """Finds the words of memories in a log, and removes them."""
 
     def __init__(self, sealing: Sealing, shards: Shards, reading: asyncio.Lock | None = None) -> None:
-        """Take what seals the log, and the shards. `reading` is held while the log is read through."""
+        """Take the sealing of the log, and the shards. `reading` is held while the log is read."""
         self._sealing = sealing
         self._shards = shards
         self._reading = reading or asyncio.Lock()
@@ -61,18 +61,18 @@ class WordsOfMemories:
         raise NotImplementedError
 
     async def letters(self, owner: Owner) -> list[DeadLetter]:
-        """Return an owner's dead letters: they may contain words."""
+        """Return an owner's dead letters, which may contain words."""
         found = [self._message(r) async for r in self._records(owner, DEAD_LETTERS.name, self._shards.partition(owner))]
         return [one for one in found if isinstance(one, DeadLetter)]
 
     async def _words(self, owner: Owner, events: Sequence[MemoryErased]) -> ErasedWords:
-        """Return what is erased, by all that was decided until now; what is decided later is left as it is."""
+        """Return the words to erase, as of all decisions so far; later decisions do not change the result."""
         await self._shards.come_to_end(owner)
         memory_ids = frozenset(event.memory_id for event in events)
         items, counted, versions = set[str](), set[int](), dict[str, int]()
         decisions = await in_turns(decisions_in_steps(lambda: self._shards.of(owner).ledger, owner))
         shard = self._shards.of(owner)
-        before = shard.offset(shard.ledger_topic)  # with nothing awaited since: it is the end of what was read
+        before = shard.offset(shard.ledger_topic)  # without an await since, this is the end of what was read
         share = TimeSlice()
         for offset, decision in decisions:
             await share.pause()
@@ -96,7 +96,7 @@ class WordsOfMemories:
     async def _places(self, owner: Owner) -> list[tuple[str, int]]:
         """Return the topics and partitions that may hold records of an owner.
 
-        A dead letter is in the partition of the record that it is about, which a foreign partitioner may have chosen.
+        A dead letter is in the partition of its record, which a foreign partitioner may have chosen.
         """
         own = self._shards.partition(owner)
         letters = range(await self._sealing.log.partitions(DEAD_LETTERS.name))
@@ -108,7 +108,7 @@ class WordsOfMemories:
 
     @staticmethod
     def _message(record: Record) -> Any:  # noqa: ANN401 - of every class
-        """Return a record's message; None if it cannot be decoded, and so no memory came from it."""
+        """Return a record's message; None if it cannot be decoded, since no memory can come from such a record."""
         try:
             return codec.decode(record.value)
         except codec.Undecodable:
@@ -160,7 +160,7 @@ class OverwrittenWords(WordsOfMemories):
         return None, (await self._sealing.log.sealed_forms([record]))[place.offset]
 
     async def _records(self, owner: Owner, topic: str, partition: int) -> AsyncIterator[Record]:
-        """Yield the records of an owner that say something."""
+        """Yield the records of an owner that are not erased."""
         beginnings = [sealed_record.MARKER + key_id for key_id in self._sealing.keys.ring.ids_of(owner)]
         for offset in await offsets_of(self._inner, topic, partition, owner.key, beginnings):
             for record in await self._sealing.log.read(topic, partition, offset, 1):
@@ -169,10 +169,10 @@ class OverwrittenWords(WordsOfMemories):
 
 
 class ResealedWords(WordsOfMemories):
-    """Seals what remains of a user's records with a new key, and destroys the old ones, on a log like Kafka's.
+    """Seals the remaining data of a user with a new key, and destroys the old ones, on a log like Kafka's.
 
-    A crash loses nothing: until the old keys are destroyed the original records are read, and by then all replacements
-    are durable. Doing it again begins with another new key.
+    A crash loses nothing: the original records are read until the old keys are destroyed, and by then all replacements
+    are durable. A repeat begins with another new key.
     """
 
     def __init__(
@@ -189,12 +189,12 @@ class ResealedWords(WordsOfMemories):
         self._replacements = replacements
 
     async def remove(self, owner: Owner, events: Sequence[MemoryErased]) -> list[str]:
-        """See `WordsOfMemories.remove`: what other programs published, or was written unencrypted, remains."""
+        """See `WordsOfMemories.remove`. Records of other programs, and unencrypted ones, remain."""
         while True:
             async with self._reading:
                 in_clear, is_sealed = await self._said(owner, await self._words(owner, events))
-            # Where an earlier key lives, a sealing was cut off. What it had replaced may lie under that key, superseded
-            # by what was read here.
+            # If an earlier key still exists, a sealing was interrupted. Its replacements may be under that key,
+            # superseded by what was read here.
             if not is_sealed and len(self._sealing.keys.ring.ids_of(owner)) < 2:  # noqa: PLR2004 - there is no earlier one
                 return in_clear
             await self._seal_anew(owner, events)
@@ -216,15 +216,15 @@ class ResealedWords(WordsOfMemories):
     async def _seal_anew(self, owner: Owner, events: Sequence[MemoryErased]) -> None:
         keys = self._sealing.keys
         former = frozenset(await keys.renew(owner))
-        await asyncio.sleep(keys.arrival_seconds)  # until nothing arrives any more that lies under an old key
+        await asyncio.sleep(keys.arrival_seconds)  # until no more records under an old key can arrive
         await self._sealing.log.settle(owner)
         async with self._reading:
-            # Only now: which of the decisions that arrived meanwhile count must be known, or they are taken for void.
+            # Only now, because the words depend on which of the decisions that arrived meanwhile are valid.
             words = await self._words(owner, events)
             places = await self._places(owner)
             for topic, partition in places:
                 await self._replace(owner, topic, partition, words, former)
-        self._shards.of(owner)  # raises NotHeld: another worker does it then
+        self._shards.of(owner)  # raises NotHeld: another worker then does it
         await keys.destroy(former)
         earliest = {place: await self._inner.earliest(*place) for place in places}
         await self._replacements.trim(lambda topic, number, offset: offset < earliest.get((topic, number), 0))
@@ -232,7 +232,7 @@ class ResealedWords(WordsOfMemories):
     async def _replace(
         self, owner: Owner, topic: str, partition: int, words: ErasedWords, former: frozenset[bytes]
     ) -> None:
-        """Seal again what remains of an owner's records under former keys."""
+        """Seal again the remaining data of an owner's records under former keys."""
         some: list[Record] = []
         async for record, key_id in self._with_keys(owner, topic, partition):
             if key_id in former and (kept := self._without(record, words)) is not None:
@@ -283,7 +283,7 @@ class ResealedWords(WordsOfMemories):
 
 
 def _replaced(record: Record, message: object, without: Any) -> Record:  # noqa: ANN401 - of every class
-    """Return a record without the words. A decision keeps the hash by which the next is linked to it."""
+    """Return a record without the words. A decision keeps the hash to which the next one is linked."""
     if isinstance(message, Decision) and message.previous is not None and message.replaced is None:
         without = replace(without, replaced=hash_of(record.value) + stored_hash(record))
     return replace(record, value=codec.encode(without))

@@ -1,6 +1,6 @@
-"""Whether what lies in a data directory belongs together: a log, the shards folded from it, and the keys of both.
+"""Whether the parts of a data directory belong together: a log, the shards folded from it, and the keys of both.
 
-A mount that failed, or half a restored copy, would else begin a second history without a word.
+Otherwise, a failed mount, or half of a restored copy, would silently begin a second history.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from schemas.log import Log
 
 IDENTITY_FILE: Final = "of-log"
-"""Beside the generations: the identity of the log that they were folded from."""
+"""The file next to the generations with the identity of the log that they were folded from."""
 RESTORING: Final = "restoring"
-"""The folder in a data directory where a restoration makes everything, and which it removes at its end."""
+"""The folder in a data directory where a restoration writes everything, and which it removes at its end."""
 RESTORED_IN_PART: Final = (
     "a restoration into {data} goes on, or was cut off ({restoring} is there): wait for it, or give the same "
     "`mnemolog backup restore` again; or, to give it up, remove that folder, and log/ and shards/ beside it; nothing "
@@ -68,12 +68,11 @@ class FolderMismatch(LogError):
 
 
 async def check_folder(settings: Settings) -> None:
-    """Raise FolderMismatch where the log of a data directory is not the one of its shards, or is shorter than they are.
+    """Raise FolderMismatch if the log of a data directory does not belong to its shards, or is shorter than they are.
 
-    The same where a restoration has not come to its end, or a copy of the keys lies in their own folder. The log is
-    looked at on the embedded engine, and where nobody serves the directory. Changes nothing, not even a file's time.
-    Raises KeysUnusable, KeysMissing or MasterKeyUnknown where the keys are not the log's, and LogError for a damaged
-    log.
+    The same applies if a restoration is incomplete, or if the folder of the keys contains a copy of keys. The log is
+    checked on the embedded engine, while no process serves the directory. Nothing is changed, not even a file's time.
+    Raises KeysUnusable, KeysMissing or MasterKeyUnknown if the keys are not the log's, and LogError for a damaged log.
     """
     folder = settings.data_dir.resolve()
     if (restoring := folder / RESTORING).exists():
@@ -93,7 +92,7 @@ async def check_folder(settings: Settings) -> None:
         note = folder / "shards" / IDENTITY_FILE
         identity = log.state.identity
         is_known = identity is not None and note.exists() and not _are_of_another(note, identity)
-        # Of a log that is known to be theirs, shards that are no database are damaged, and folded anew.
+        # If the log is known to be theirs, shards that are not databases are damaged, and folded anew.
         if not has_key and not is_known and any(is_clear(file) is False for file in files):
             raise FolderMismatch(MISSING.format(**places))
         if files and _are_of_another(note, log.state.identity):
@@ -103,7 +102,7 @@ async def check_folder(settings: Settings) -> None:
 
 
 def check_keys(folder: Path) -> None:
-    """Raise FolderMismatch where the keys of a data directory have a copy of keys in their folder."""
+    """Raise FolderMismatch if the folder of the keys contains a copy of keys."""
     keys = folder / KEYS_FOLDER
     for nested in sorted(keys.glob("[!.]*/")):  # a volume of Kubernetes has a folder with a dot
         if any((nested / name).exists() for name in (KEY_FILE, LIST_FILE)):
@@ -111,7 +110,7 @@ def check_keys(folder: Path) -> None:
 
 
 def mark_shards(settings: Settings, log: Log) -> None:
-    """Write beside the shards which log they are folded from; they were checked before. Raises OSError."""
+    """Record next to the shards which log they are folded from, after they were checked. Raises OSError."""
     if isinstance(log, SqliteLog) and log.identity is not None:
         path = settings.data_dir.resolve() / "shards" / IDENTITY_FILE
         if not path.exists() or _are_of_another(path, log.identity):
@@ -125,7 +124,7 @@ async def _unlocked(settings: Settings, log: ReadOnlyLog) -> bool:
         await log.partitions(KEYS.name)
     except UnknownTopic:
         return False
-    with suppress(NotWritten):  # a key that was destroyed is on the topic again, which a worker mends
+    with suppress(NotWritten):  # a destroyed key is on the topic again, which a worker corrects
         keys = await read_user_keys(settings, log)
         if (key := keys.ring.derive(SHARDS)) is not None:
             unlock(settings.data_dir, key)
@@ -134,14 +133,14 @@ async def _unlocked(settings: Settings, log: ReadOnlyLog) -> bool:
 
 
 def _are_of_another(path: Path, identity: str | None) -> bool:
-    """Return whether a file names another log; older versions wrote none, and gave logs no identity."""
+    """Return whether a file names another log; older versions wrote no file, and gave logs no identity."""
     return identity is not None and path.exists() and path.read_text("ascii", "replace").strip() != identity
 
 
 async def _shorter(files: Sequence[Path], log: ReadOnlyLog) -> dict[str, object] | None:
-    """Return where the log ends before what shards have folded; None where it has all of it.
+    """Return where the log ends before the position that shards have folded; None if it is long enough.
 
-    Files that were put in each other's place are no sign of that: each is folded anew. So they are compared in the
+    Exchanged files are not a sign of a short log, since each is folded anew. Therefore the files are compared in the
     order of their lengths.
     """
     by_topic: dict[str, list[int]] = {}
@@ -161,7 +160,7 @@ async def _shorter(files: Sequence[Path], log: ReadOnlyLog) -> dict[str, object]
 
 
 def _folded(file: Path) -> Sequence[tuple[str, int]]:
-    """Return up to where a shard has folded each topic; nothing of one that cannot be read, and is folded anew."""
+    """Return the folded offset of each topic in a shard; none if it cannot be read, as it is then folded anew."""
     try:
         with closing(open_database(file, "still")) as connection:
             rows = connection.execute("select topic, next from offsets").fetchall()

@@ -1,7 +1,7 @@
-"""Heads that are kept elsewhere: a worker writes them into a folder, or posts them, again and again.
+"""Heads that are kept elsewhere: a worker regularly writes them to a folder, or posts them.
 
-Whoever can write the log can put an older copy of everything in its place. Only what lies where nobody comes who can do
-that tells of it.
+An attacker who can write the log can replace all of it with an older copy. Only heads in a place that this attacker
+cannot write reveal it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("mnemolog")
 RETRY_SECONDS: Final = 60.0
 LAST_SECONDS: Final = 2.0
-"""How long a worker that stops tries to keep its last heads."""
+"""How long a stopping worker tries to keep its last heads."""
 FILES: Final = "heads-*.jsonl"
 _MODE: Final = 0o600
 _OK: Final = range(200, 300)
@@ -52,15 +52,15 @@ class NotKept(OSError):
 
 
 class HeadPlace(Protocol):
-    """Where heads are kept."""
+    """A place where heads are kept."""
 
     async def keep(self, line: bytes) -> None:
-        """Have signed heads kept when this returns. Raises NotKept."""
+        """Keep signed heads, durably when this returns. Raises NotKept."""
         ...
 
 
 class HeadFolder:
-    """A folder with a file for each machine, to which lines are appended. It is never made here: see `_append`."""
+    """A folder with a file for each machine, to which lines are appended. It is never created here: see `_require`."""
 
     def __init__(self, folder: Path) -> None:
         """Take the folder."""
@@ -86,24 +86,24 @@ class HeadFolder:
             raise NotKept(f"{self._folder} cannot be written: {error.strerror}") from error
 
     def furthest(self, public_key: str) -> list[Head]:
-        """Return the heads of each partition that reach furthest, of all lines that an installation has signed.
+        """Return the furthest heads of each partition, from all lines that an installation has signed.
 
-        A newer line may lack a partition, or end before: a worker may not have held it, or a log may be an older copy.
-        Heads of the same offset that differ are all returned. Raises NotKept, OSError.
+        A newer line may lack a partition, or have a smaller offset, because a worker may not have held it, or the log
+        may be an older copy. Different heads of the same offset are all returned. Raises NotKept, OSError.
         """
         self._require()
         found: dict[tuple[str, int], list[Head]] = {}
         for path in sorted(self._folder.glob(FILES)):
             for line in reversed(_parsed(path.read_bytes().splitlines())):
-                with suppress(KeyError, TypeError, NoHead):  # what is no line of heads says nothing
+                with suppress(KeyError, TypeError, NoHead):  # other lines are ignored
                     claimed = [Head(**one) for one in line["heads"]]
-                    if any(_is_news(one, found) for one in claimed):  # else its signature need not be looked at
+                    if any(_is_news(one, found) for one in claimed):  # otherwise its signature does not matter
                         for head in heads_of(line, public_key):
                             _take(head, found)
         return [head for heads in found.values() for head in heads]
 
     def _require(self) -> None:
-        if not self._folder.is_dir():  # most often a volume that is not mounted: nobody is to be fooled by a new folder
+        if not self._folder.is_dir():  # most often a volume is not mounted, which a new folder would hide
             raise NotKept(f"the folder {self._folder} is not there: mount it, or make it")
 
 
@@ -123,7 +123,7 @@ class HeadReceiver:
     """An address to which heads are posted."""
 
     def __init__(self, url: str, receivers: Receivers) -> None:
-        """Take the address, and what posts."""
+        """Take the address, and the client that posts."""
         self._url = url
         self._receivers = receivers
 
@@ -138,7 +138,7 @@ class HeadReceiver:
 
 
 class HeadKeeper(Collector):
-    """Keeps the heads of the partitions that this worker holds, while it runs and once more when it stops."""
+    """Keeps the heads of the partitions that this worker holds, regularly and once more when it stops."""
 
     def __init__(
         self,
@@ -163,9 +163,9 @@ class HeadKeeper(Collector):
         self._is_contradicted = False
 
     async def look_back(self) -> None:
-        """Tell the shards which heads in a folder reach furthest: a log that ends before is an older copy.
+        """Give the shards the furthest heads in the folder: a log that ends before them is an older copy.
 
-        Where the folder is not there, it is looked into before the first heads are kept in it.
+        If the folder is unavailable, it is read before the first heads are kept in it.
         """
         try:
             await self._look_back()
@@ -182,13 +182,13 @@ class HeadKeeper(Collector):
             self._shards.takeover.comparison.kept_elsewhere = kept
 
     async def run(self) -> None:
-        """Keep heads again and again, without end; ends at once where they are kept nowhere."""
+        """Keep heads regularly, without end; return at once if there is no place for them."""
         while self._place is not None:
             await self.keep()
             await asyncio.sleep(min(RETRY_SECONDS, self._seconds) if self._is_failing else self._seconds)
 
     async def keep_last(self) -> None:
-        """Keep the heads of a worker that stops."""
+        """Keep the heads of a stopping worker."""
         try:
             await asyncio.wait_for(self.keep(), LAST_SECONDS)
         except LedgerDamaged as error:
@@ -197,7 +197,7 @@ class HeadKeeper(Collector):
             log.warning("the last heads are not kept elsewhere: it took more than %.0f s", LAST_SECONDS)
 
     async def keep(self) -> None:
-        """Keep the heads as they are now, unless they are kept already; what keeps that from being done is logged.
+        """Keep the current heads, unless they are kept already; errors are logged.
 
         While a partition is refused none are kept: they would be those of a log that is an older copy, or was edited.
         Raises LedgerDamaged where a folder that was missing at the start contradicts the log.
@@ -230,7 +230,7 @@ class HeadKeeper(Collector):
         self._is_failing = False
 
     def _is_refused(self) -> bool:
-        """Return whether a partition is refused; say so once."""
+        """Return whether a partition is refused; log it once."""
         was, self._is_refusing = self._is_refusing, bool(self._shards.assignment.refused)
         if self._is_refusing and not was:
             log.warning("no heads are kept elsewhere while the ledger of a partition is refused")
@@ -244,12 +244,12 @@ class HeadKeeper(Collector):
         self._is_failing = True
 
     def _begin_age(self) -> None:
-        """Have the age be that of the trouble where nothing was kept before."""
+        """Start the age at the first failure if nothing was kept so far."""
         if self._kept_at is None:
             self._kept_at = time.monotonic()
 
     def heads(self) -> list[Head]:
-        """Return the heads of what is held; of a partition with damage none, for no head of it is true."""
+        """Return the heads of the held partitions, without damaged ones, which have no valid head."""
         shards = self._shards.all() if 0 in self._shards.held() else self._shards.all()[:-1]
         return [
             Head(shard.ledger_topic, shard.partition, reached, shard.head.hex())
@@ -271,13 +271,13 @@ class HeadKeeper(Collector):
 
 
 def folder_of(settings: Settings) -> Path | None:
-    """Return the folder in which heads are kept; None where they are posted, or kept nowhere."""
+    """Return the folder in which heads are kept; None if they are posted, or not kept."""
     place = settings.heads_to
     return None if place is None or "://" in place else Path(place).expanduser().resolve()
 
 
 def place_of(settings: Settings, receivers: Receivers) -> HeadPlace | None:
-    """Return where the settings have heads kept."""
+    """Return the configured place for heads; None if there is none."""
     if (folder := folder_of(settings)) is not None:
         return HeadFolder(folder)
     return None if settings.heads_to is None else HeadReceiver(settings.heads_to, receivers)
@@ -285,7 +285,7 @@ def place_of(settings: Settings, receivers: Receivers) -> HeadPlace | None:
 
 @dataclass(frozen=True, slots=True)
 class KeptHeads:
-    """Heads that were kept elsewhere, each once, and the number of lines that they were on."""
+    """Heads that were kept elsewhere, each once, and the number of their lines."""
 
     lines: int
     heads: list[Head]
@@ -294,7 +294,7 @@ class KeptHeads:
 def read_kept(path: Path, public_key: str) -> KeptHeads:
     """Return the heads of a file, or of all files of a folder, as they were printed, written or posted.
 
-    Raises OSError, NoHead where there are none, or one was not signed with the key.
+    Raises OSError, or NoHead if there are none, or if one was not signed with the key.
     """
     paths = sorted([*path.glob("*.json"), *path.glob("*.jsonl")]) if path.is_dir() else [path]
     found, lines = dict[Head, None](), 0
@@ -313,7 +313,7 @@ def read_kept(path: Path, public_key: str) -> KeptHeads:
 
 
 def _parsed(lines: Sequence[bytes]) -> list[Any]:
-    """Return what lines say; those that a crash cut short, and the end of one that was begun before, say nothing."""
+    """Return the JSON of lines, without those that a crash cut short."""
     found = []
     for line in lines:
         try:

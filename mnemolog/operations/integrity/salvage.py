@@ -1,7 +1,7 @@
-"""What can be read of a log that is damaged: the memories that the readable part of its ledger leads to.
+"""The readable part of a damaged log: the memories that result from the readable part of its ledger.
 
-A worker does not serve a ledger with damage, for nobody knows what the missing record said. This is the way past: what
-is left is written as an export, and imported into a log that is whole.
+A worker does not serve a damaged ledger, because the missing record is unknown. This is the way out: the remaining
+memories are written as an export, and imported into an intact log.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ READ_RECORDS: Final = 500
 
 @dataclass(slots=True)
 class Salvage:
-    """What was read."""
+    """The result of reading a damaged log."""
 
     states: dict[Owner, UserState] = field(default_factory=dict)
     unread: list[str] = field(default_factory=list)
-    """Records that could not be read, and what no longer fits because of them: a sentence each."""
+    """A sentence for each record that could not be read, and for each event that no longer applies because of it."""
 
     def take(self, record: Record) -> None:
-        """Fold a record of the ledger as far as it fits."""
+        """Fold a record of the ledger as far as it applies."""
         try:
             decision = codec.decode_as(record.value, Decision)
         except codec.Undecodable as error:
@@ -60,12 +60,12 @@ class Salvage:
         for event in events_of(decision):
             try:
                 state = apply_all(state, (event,), decision.envelope.recorded_at)
-            except (KeyError, ValueError) as error:  # a memory whose beginning is what could not be read
+            except (KeyError, ValueError) as error:  # a memory whose first event could not be read
                 self.unread.append(f"{record.position}: {type(event).__name__} of what is not known: {error}")
         self.states[owner] = state
 
     def lines(self, now: datetime) -> Iterator[dict[str, Any]]:
-        """Yield the memories, and the wakes to come, as an import reads them."""
+        """Yield the memories, and the coming wakes, in the format of an import."""
         for owner, state in sorted(self.states.items()):
             for memory in sorted(state.memories.values(), key=lambda one: place_of(one, now)):
                 yield memory_line(owner, memory, now)
@@ -74,7 +74,7 @@ class Salvage:
 
 
 async def salvaged(settings: Settings) -> Salvage:
-    """Read the ledger around what is damaged. On the embedded engine no worker may run. Raises LogError, OSError."""
+    """Read the undamaged parts of the ledger. On the embedded engine, no worker may run. Raises LogError, OSError."""
     found = Salvage()
     async with opened_log(settings) as inner:
         keys = UserKeys(inner, given_keys(settings))
@@ -88,7 +88,7 @@ async def salvaged(settings: Settings) -> Salvage:
 
 
 async def _readable(log: SealedLog, topic: str, partition: int, found: Salvage) -> AsyncIterator[Record]:
-    """Yield the records that can be read, one at a time around those that cannot."""
+    """Yield the readable records; after damage, the reads continue one record at a time."""
     start, end, limit = await log.earliest(topic, partition), await log.end(topic, partition), READ_RECORDS
     while start < end:
         try:

@@ -1,8 +1,8 @@
 """Verification: whether the log still holds every decision as it was appended, read from the log alone.
 
-It reads the ledger from its first record, computes each partition's head anew, and follows the links of each user's
-decisions. A head that was printed before and kept elsewhere says that nothing is missing up to there, whatever became
-of this machine since.
+It reads the ledger from its first record, computes each partition's head, and follows the links of each user's
+decisions. A head that was printed earlier and kept elsewhere proves that nothing is missing up to it, whatever has
+happened to this machine since.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class NoHead(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """Up to where a partition of the ledger goes, and the hash of everything before."""
+    """The offset up to which a partition of the ledger was read, and the hash of everything before."""
 
     topic: str
     partition: int
@@ -62,23 +62,23 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class OwnHead(Head):
-    """A head that the log itself moves with each append: nothing that it has appended is behind it."""
+    """A head that the log itself advances with each append, so that no appended record is beyond it."""
 
 
 @dataclass(slots=True)
 class Verified:
-    """What was read, and what is wrong with it."""
+    """The result of a verification: the counts, and the damage."""
 
     records: int = 0
     linked: int = 0
-    """Decisions that are linked to those before them; earlier versions wrote none."""
+    """The decisions that are linked to the ones before them; earlier versions wrote no links."""
     erased: int = 0
-    """Records whose key was destroyed: the heads cover them, and nobody can say any more whose they were."""
+    """The records whose key was destroyed: the heads cover them, but their users can no longer be determined."""
     damage: list[Damage] = field(default_factory=list)
     heads: list[Head] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as an answer."""
+        """Return the result as JSON."""
         damage = [{**asdict(one), "detail": str(one)} for one in self.damage]
         counts = {"records": self.records, "linked": self.linked, "erased": self.erased}
         return {"ok": not self.damage, **counts, "damage": damage, "heads": [asdict(one) for one in self.heads]}
@@ -86,7 +86,7 @@ class Verified:
 
 @dataclass(frozen=True, slots=True)
 class OpenedLedger:
-    """The log, read in clear, and what signs heads."""
+    """The unsealed log, and the receipts that sign heads."""
 
     log: Log
     receipts: Receipts
@@ -94,7 +94,7 @@ class OpenedLedger:
 
 @asynccontextmanager
 async def opened_ledger(settings: Settings) -> AsyncIterator[OpenedLedger | None]:
-    """Open the log that the settings name, only to read it; None where there is none yet.
+    """Open the configured log for reading; None if there is none yet.
 
     Raises LogError, KeysUnusable, KeysMissing, MasterKeyUnknown.
     """
@@ -116,7 +116,7 @@ async def opened_ledger(settings: Settings) -> AsyncIterator[OpenedLedger | None
 
 
 async def known_heads(settings: Settings) -> list[Head]:
-    """Return the heads that this machine knows: of its shards, and of the embedded log's file, which is open."""
+    """Return the heads that this machine knows: of its shards, and of the embedded log's open file."""
     found = heads_of_shards(settings.data_dir.resolve())
     if settings.is_embedded:
         inner = SqliteLog.opened(settings.data_dir.resolve() / "log")
@@ -129,10 +129,10 @@ async def known_heads(settings: Settings) -> list[Head]:
 
 
 class Verification:
-    """Reads the ledger through, and compares it with the heads that are known of it."""
+    """Reads the whole ledger, and compares it with its known heads."""
 
     def __init__(self, log: Log, known: Sequence[Head] = (), user: Owner | None = None) -> None:
-        """Take the log as its users read it, and the heads to compare with; with a user, only that one's partition."""
+        """Take the unsealed log, and the heads to compare with; with a user, read only that user's partition."""
         self._log = log
         self._known = known
         self._user = user
@@ -147,7 +147,7 @@ class Verification:
         return [(LEDGER.name, partition_of(self._user.key, number))]
 
     async def total(self) -> int:
-        """Return how many records there are to read. Raises LogError."""
+        """Return the number of records to read. Raises LogError."""
         return sum([await self._log.end(*place) for place in await self.places()])
 
     async def run(self, progress: Callable[[int], None] = lambda _: None) -> Verified:
@@ -164,7 +164,7 @@ class Verification:
 
 
 class _Reading:
-    """One partition that is read through."""
+    """The verification of one partition."""
 
     def __init__(self, log: Log, topic: str, partition: int, known: Sequence[Head]) -> None:
         self._log = log
@@ -245,7 +245,7 @@ def _user_of(record: Record) -> str:
 
 
 def heads_of_shards(data_dir: Path) -> list[Head]:
-    """Return the heads up to which the shards of a data directory were folded; none of those that cannot be read."""
+    """Return the heads up to which the shards of a data directory were folded, without those that cannot be read."""
     found = []
     for path in sorted(Generations(data_dir).active_folder.glob("*.sqlite")):
         with suppress(ShardDamaged, ShardUnavailable, sqlite3.Error), closing(connect_to_read(path)) as connection:
@@ -263,17 +263,17 @@ def _partition_of(path: Path) -> int:
 
 
 def signed_heads(found: Verified, receipts: Receipts) -> dict[str, Any]:
-    """Return the heads of a log as they are to be kept, with the signature and the key that verifies it."""
+    """Return the heads of a log for safekeeping, with the signature and the key that verifies it."""
     return sign_heads([one for one in found.heads if one.offset], receipts)
 
 
 def sign_heads(heads: Sequence[Head], receipts: Receipts, **more: str) -> dict[str, Any]:
-    """Return heads, and what else is said of them, with the signature and the key that verifies it."""
+    """Return heads, and further fields, with the signature and the key that verifies it."""
     return receipts.sign({"heads": [asdict(one) for one in heads], **more, "public_key": receipts.public_key})
 
 
 def heads_of(kept: Any, public_key: str) -> list[Head]:  # noqa: ANN401 - any JSON
-    """Return the heads that `mnemolog head` has printed. Raises NoHead where they were not signed with the key."""
+    """Return the heads from the output of `mnemolog head`. Raises NoHead if they were not signed with the key."""
     if not isinstance(kept, dict) or not is_signed(kept, public_key):
         raise NoHead("the heads were not signed by this installation (or --public-key), or were changed since")
     try:
