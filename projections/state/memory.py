@@ -77,7 +77,7 @@ class Memory:
     metadata: str
     embedding_model: str
     version: int
-    """The number of its counted changes."""
+    """How many counted changes it has seen."""
     text_version: int
     """The version at which its index entry last changed: decay does not rewrite the index."""
     shared_with: tuple[str, ...] = ()
