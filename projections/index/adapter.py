@@ -1,4 +1,4 @@
-"""An index adapter: what settings, worker, doctor and chart need to know of one index."""
+"""An index adapter: everything that settings, worker, doctor and chart need to know about one index."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexConfig:
-    """The settings that an index is made from."""
+    """The settings from which an index is created."""
 
     url: str
     """`MNEMOLOG_INDEX`, which the adapter's `parse` has accepted."""
     secret: str | None = field(repr=False)
-    """The value of the setting that the adapter's `secret` names; None where it is unset, or the adapter has none."""
+    """The value of the setting that the adapter's `secret` names; None if it is unset, or the adapter has none."""
     partitions: int
-    """How many partitions there are: the same for all workers, and it never changes."""
+    """The number of partitions: the same for all workers, and it never changes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexAdapter:
-    """One entry of the registry. Making and importing it connects to nothing and imports no client."""
+    """One entry of the registry. Importing and creating it neither connects to a server nor imports a client."""
 
     title: str
-    """What a person calls it: `Weaviate`."""
+    """The name of the index for people, such as `Weaviate`."""
     schemes: tuple[str, ...]
-    """The URL schemes of `MNEMOLOG_INDEX` that choose it; () for one in this process, which its title alone chooses."""
+    """The URL schemes of `MNEMOLOG_INDEX` that select it; () for one in this process, which its title selects."""
     usage: str
-    """What to write into `MNEMOLOG_INDEX`: `weaviate://host:8080?grpc=50051, or weaviates:// for TLS`.
+    """The value for `MNEMOLOG_INDEX`: `weaviate://host:8080?grpc=50051, or weaviates:// for TLS`.
 
     Up to the first comma it is a URL that `parse` reads.
     """
     parse: Callable[[str], object]
-    """Reads the URL. Raises ValueError, whose message goes on after `MNEMOLOG_INDEX='…'`."""
+    """Parses the URL. Raises ValueError, whose message continues the words `MNEMOLOG_INDEX='…'`."""
     secret: str | None
-    """The field of Settings that has its key; None: it takes none."""
+    """The field of Settings that has its key; None if it takes no key."""
     package: str | None
-    """The distribution in pyproject.toml that has its client; None: it needs none."""
+    """The distribution in pyproject.toml that has its client; None if it needs no client."""
     make: Callable[[IndexConfig, LoadEntries], Index]
-    """Makes the index, importing its client. Connects at first use, and raises nothing of the server's."""
+    """Creates the index and imports its client. Connects at first use only, so it raises no error of the server."""
     probe: Callable[[IndexConfig], Awaitable[str]] | None
     """Reaches the server, changing nothing there, and returns its name and version: `Weaviate 1.35.2`.
 
@@ -52,6 +52,6 @@ class IndexAdapter:
 
     @property
     def advice(self) -> str:
-        """What to do when the probe fails."""
+        """The remedy for a failed probe."""
         secret = "" if self.secret is None else f" or MNEMOLOG_{self.secret.upper()}"
         return f"start {self.title}, or correct MNEMOLOG_INDEX{secret}"

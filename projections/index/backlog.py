@@ -11,18 +11,18 @@ if TYPE_CHECKING:
 
 
 class PendingChanges:
-    """Changed memories by user, the oldest first. Each is here once, however often it has changed.
+    """Changed memories by user, the oldest first. Each is listed once, however often it has changed.
 
-    Only ids are kept. What is written is read from the shard at that time, so that it is never older than the change.
+    Only ids are kept. The entry is read from the shard when it is written, so that it is never older than the change.
     """
 
     def __init__(self) -> None:
         self._pending: dict[Owner, dict[str, None]] = {}
         self._in_flight: frozenset[Owner] = frozenset()
-        """Users of the batch that is being written. There is one batch at a time."""
+        """The users of the batch that is being written. There is one batch at a time."""
 
     def __bool__(self) -> bool:
-        """Return whether anything is pending, besides what is in flight."""
+        """Return whether any change is pending that is not in flight."""
         return bool(self._pending)
 
     def __contains__(self, owner: Owner) -> bool:
@@ -30,7 +30,7 @@ class PendingChanges:
         return owner in self._pending or owner in self._in_flight
 
     def add(self, owner: Owner, ids: Iterable[str]) -> None:
-        """Add memories of a user, behind those that are pending."""
+        """Add memories of a user, after those that are pending."""
         self._pending.setdefault(owner, {}).update(dict.fromkeys(ids))
 
     def add_all(self, changes: Mapping[Owner, Iterable[str]]) -> None:
@@ -39,11 +39,11 @@ class PendingChanges:
             self.add(owner, ids)
 
     def discard(self, owner: Owner) -> None:
-        """Forget what is pending of a user."""
+        """Forget the pending changes of a user."""
         self._pending.pop(owner, None)
 
     def clear(self) -> None:
-        """Forget everything that is pending."""
+        """Forget all pending changes."""
         self._pending.clear()
 
     def take(
@@ -51,8 +51,8 @@ class PendingChanges:
     ) -> dict[Owner, list[str]]:
         """Take off a batch of at most `limit` memories, of one user if one is named.
 
-        Users whose partition is not held here are passed over: the worker that comes to hold it finds out what the
-        index missed. Changes of users for whom the index keeps nothing are dropped.
+        Users whose partition is not held here are skipped: the worker that next holds it finds out what the index
+        missed. Changes of users for whom the index keeps nothing are dropped.
         """
         batch: dict[Owner, list[str]] = {}
         room = limit
@@ -70,7 +70,7 @@ class PendingChanges:
         return batch
 
     def begin(self, batch: Mapping[Owner, object]) -> None:
-        """Note that a batch that was taken is being written."""
+        """Note that a batch returned by `take` is being written."""
         self._in_flight = frozenset(batch)
 
     def end(self) -> None:

@@ -1,7 +1,7 @@
-"""The centre of what a search finds: what memories have in common does not tell which of them is meant.
+"""The centre of a user's memories: what they have in common does not show which of them a question means.
 
-A memory that lies near the centre of a user's memories is near to every question (a hub). How much nearer it is than
-others is taken off its cosine (Suzuki et al., Centering Similarity Measures to Reduce Hubs, 2013).
+A memory that lies near the centre is near to every question (a hub). The amount by which it is nearer than the average
+is subtracted from its cosine (Suzuki et al., Centering Similarity Measures to Reduce Hubs, 2013).
 """
 
 from __future__ import annotations
@@ -22,18 +22,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Centre:
-    """The mean of some vectors, and how much nearer to it each is than they are on average."""
+    """The mean of some vectors, and the hubness of each: how much nearer to the mean it is than the average."""
 
     vector: Vectors
-    """The mean, of the part that the view sees."""
+    """The mean, in the part of the space that the view sees."""
     hubness: NDArray[np.float64]
-    """Of each: its product with the mean, less the mean's with itself, as the view scores it; 0 on average."""
+    """The product of each vector with the mean, minus that of the mean with itself, scaled as in the view; on average
+    0."""
 
 
 def centre_of(vectors: Vectors, view: View) -> Centre:
     """Return the centre of at least one vector, shape (vectors, dimensions), as a view sees them.
 
-    A view of a part of the space, as that of a question in another language is, sees that part of each, with length 1.
+    A view of a part of the space, such as that for a question in another language, sees that part of each vector,
+    scaled to length 1.
     """
     scale = view.scale
     if view.part is not None:

@@ -1,4 +1,4 @@
-"""Changes on their way from the shards to an index: what is written of them is read at that time, and never older."""
+"""Changes on their way from the shards to an index: entries are read when they are written, so that none is stale."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from schemas.identity import Owner
 
     Changes: TypeAlias = dict[Owner, tuple[list[IndexEntry], dict[str, int]]]
-    """By user, entries of the memories that are active, and the versions at which others are gone."""
+    """By user, the entries of active memories, and the versions at which others are gone."""
 
 READ_A_STEP: Final = 50
-"""Memories whose vectors are read at once: two or three milliseconds."""
+"""The number of memories whose vectors are read in one step, of two or three milliseconds."""
 
 
 class IndexSource(Protocol):
-    """What the index is made from: the shards that this worker holds."""
+    """The source of the index: the shards that this worker holds."""
 
     def all(self) -> Sequence[Shard]:
         """Return the shards held."""
@@ -33,7 +33,7 @@ class IndexSource(Protocol):
         ...
 
     def entries(self, owner: Owner, encoding: Encoding | None = None) -> Sequence[IndexEntry]:
-        """Return an entry for each active memory of an owner, with an encoding's vectors, or those that serve.
+        """Return an entry for each active memory of an owner, with an encoding's vectors, or else the serving ones.
 
         Raises NotHeld, ShardUnavailable.
         """
@@ -47,15 +47,16 @@ class IndexSource(Protocol):
 
 
 class ChangeReader:
-    """Reads what is to be written to an index of memories that have changed."""
+    """Reads the entries to write to an index for memories that have changed."""
 
     def __init__(self, source: IndexSource) -> None:
         self._source = source
 
     async def read(self, batch: Mapping[Owner, Sequence[str]], encoding: Encoding | None = None) -> Changes:
-        """Return what is to be written of a batch, with an encoding's vectors, or those that serve.
+        """Return the changes to write for a batch, with an encoding's vectors, or else the serving ones.
 
-        It is read in steps; what changes between two of them is marked, and written again. Raises as the source.
+        They are read in steps; a memory that changes between two of them is marked, and written again. Raises as the
+        source.
         """
         return await in_turns(self._reading(batch, encoding))
 
@@ -74,7 +75,7 @@ class ChangeReader:
 
 
 async def write(index: Index, changes: Changes) -> None:
-    """Remove from an index what is gone, and put into it what is active. Raises IndexUnavailable."""
+    """Remove the memories that are gone from an index, and put the active ones. Raises IndexUnavailable."""
     for owner, (_, gone) in changes.items():
         if gone:
             await index.remove(owner.tenant, owner.user_id, gone)

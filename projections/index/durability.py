@@ -1,4 +1,4 @@
-"""Durability of the index: which writes it may still lose, and up to where in each ledger it is safe."""
+"""Durability of the index: the writes that it may still lose, and the offset in each ledger up to which it is safe."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ if TYPE_CHECKING:
     from schemas.identity import Owner
 
 SAFE_AFTER_SECONDS: Final = 30.0
-"""An index that is killed may lose writes that it acknowledged so recently: Weaviate vectors of about 3 s."""
+"""A killed index may lose writes that it acknowledged more recently than this: Weaviate loses vectors of about 3 s."""
 LOOK_EVERY_SECONDS: Final = 2.0
-"""How often the index is checked: shorter than any index takes to start, so that no restart goes unnoticed."""
+"""The interval between checks of the index: less than any index takes to start, so that no restart goes unnoticed."""
 UNSEEN_SECONDS: Final = 3 * LOOK_EVERY_SECONDS
-"""A process that has not checked for so long stood still, and may have missed a restart."""
+"""A process whose last check is older than this was frozen, and may have missed a restart."""
 
 
 class UnconfirmedWrites:
     """Writes that the index acknowledged less than SAFE_AFTER_SECONDS ago, in the order of their acknowledgement.
 
     Time confirms a write only while the index is known to be up: it answered the last check, and that check was less
-    than UNSEEN_SECONDS ago. Otherwise it may have been killed, and the write be lost, unnoticed.
+    than UNSEEN_SECONDS ago. Otherwise it may have been killed, and the write lost, unnoticed.
     """
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self.is_up = True
-        """The index answered the last check."""
+        """Whether the index answered the last check."""
         self._monotonic = monotonic
         self._checked = monotonic()
         self._writes: deque[tuple[float, Mapping[Owner, Sequence[str]]]] = deque()
         self._reached: deque[tuple[float, list[tuple[Shard, int]]]] = deque()
-        """When the index held all of each ledger up to an offset; safe when that is long enough ago."""
+        """The times at which the index held all of each ledger up to an offset, which is safe after long enough."""
 
     def has_stalled(self) -> bool:
         """Return whether the last check is so long ago that a restart may have been missed."""
@@ -49,9 +49,10 @@ class UnconfirmedWrites:
         self._drop_safe()
 
     def confirm(self, shards: Sequence[Shard]) -> list[tuple[Shard, int]]:
-        """Note that the index holds all that these shards have folded.
+        """Note that the index holds everything that these shards have folded.
 
-        Returns shards with the offset of their ledger before which the index is safe by now, where that has moved.
+        Returns the shards whose safe offset has moved, each with the offset of its ledger before which the index is
+        safe by now.
         """
         safe: list[tuple[Shard, int]] = []
         if not self._drop_safe():

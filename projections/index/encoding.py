@@ -1,7 +1,7 @@
-"""An encoding: one encoder's vectors of memories whose vector in the log is another's, on a file beside the shards.
+"""An encoding: a file with one encoder's vectors of memories whose vector in the log comes from another encoder.
 
-It is no truth of its own: every vector in it is made of a text that the log has, and may be made again. Decisions never
-read it: they hold texts against each other by the vectors in the log, which are the same for every worker and for ever.
+It is a cache: every vector in it is computed from a text in the log, and can be computed again. Decisions never read
+it: they compare texts by the vectors in the log, which are the same for every worker and for ever.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ create table if not exists vectors(
 
 
 class Encoding:
-    """Vectors by user, memory and version of its text. What was put stays when the process ends."""
+    """Vectors by user, memory and version of its text. They persist after the process ends."""
 
     def __init__(self, path: Path, model: str) -> None:
-        """Open the file, or make it; `model` is the encoder's name. Raises ShardUnavailable."""
+        """Open or create the file; `model` is the encoder's name. Raises ShardUnavailable."""
         self.path = path
         self.model = model
         with advise_on_failure(path):
@@ -53,7 +53,7 @@ class Encoding:
             raise
 
     def put(self, owner: Owner, vectors: Iterable[tuple[Memory, bytes]]) -> None:
-        """Keep vectors of a user's memories, as they are stored, in one transaction. Raises ShardUnavailable."""
+        """Store the encoded vectors of a user's memories in one transaction. Raises ShardUnavailable."""
         rows = [(owner.tenant, owner.user_id, m.memory_id, m.text_version, vector) for m, vector in vectors]
         with advise_on_failure(self.path), closing(self._connection.cursor()) as cursor:
             cursor.execute("begin")
@@ -61,19 +61,19 @@ class Encoding:
                 cursor.executemany("insert or replace into vectors values(?,?,?,?,?)", rows)
                 cursor.execute("commit")
             except BaseException:
-                if self._connection.in_transaction:  # else SQLite has taken it back
+                if self._connection.in_transaction:  # else SQLite has rolled it back
                     cursor.execute("rollback")
                 raise
 
     def vectors(self, owner: Owner) -> dict[str, tuple[int, bytes]]:
-        """Return a user's vectors by memory, each with the version of the text that it is of."""
+        """Return a user's vectors by memory, each with the version of its text."""
         found = self._connection.execute(
             "select memory_id, version, vector from vectors where tenant=? and user_id=?", (owner.tenant, owner.user_id)
         )
         return {memory_id: (version, vector) for memory_id, version, vector in found}
 
     def vector(self, owner: Owner, memory: Memory) -> bytes | None:
-        """Return the vector of a memory's text; None where the log has the encoder's, or it is not made yet."""
+        """Return the vector of a memory's text; None if the log has the encoder's, or it is not computed yet."""
         if memory.embedding_model == self.model:
             return None
         found = self._connection.execute(
@@ -114,7 +114,7 @@ def erase_from_files(folder: Path, owner: Owner, memory_ids: Collection[str] | N
 
 
 class Chosen:
-    """A user's vectors as searches see them: the encoding's where it has one of the text, else those of the log."""
+    """A user's vectors as searches see them: that of the encoding if it has one for the text, else that of the log."""
 
     def __init__(self, owner: Owner, logged: Mapping[str, bytes], encoding: Encoding | None) -> None:
         self._logged = logged

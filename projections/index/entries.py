@@ -1,4 +1,4 @@
-"""Index entries, made from memories of a shard."""
+"""Index entries, built from the memories of a shard."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ if TYPE_CHECKING:
 
 
 READ_AT_ONCE: Final = 32
-"""Vectors that are read together, which takes one to two milliseconds where the file is encrypted."""
+"""The number of vectors read together, which takes one to two milliseconds if the file is encrypted."""
 
 
 class Entries(Sequence["IndexEntry"]):
-    """The entries of the active memories that a user has now; their vectors are read as the entries are asked for.
+    """The entries of the user's present active memories; their vectors are read during the iteration.
 
-    So whoever asks may let others have their turn between two. A memory that was erased meanwhile has none.
+    So the caller may yield to the event loop between two entries. A memory that is erased meanwhile has no entry.
     """
 
     def __init__(self, owner: Owner, ledger: Callable[[], LedgerFold]) -> None:
-        """`ledger` returns the user's; what it raises is raised."""
+        """Read from the ledger of the user that `ledger` returns; its errors are passed on."""
         self._owner = owner
         self._ledger = ledger
         active = (m for m in ledger().state(owner).memories.values() if m.status == ACTIVE)
         self._active = sorted(active, key=attrgetter("memory_id"))
-        """In the order in which the file has their vectors, so that none of its pages is read twice."""
+        """The memories in the order of their vectors in the file, so that no page is read twice."""
 
     def __len__(self) -> int:
-        """Return how many memories there were."""
+        """Return the number of active memories at creation."""
         return len(self._active)
 
     def __iter__(self) -> Iterator[IndexEntry]:
@@ -62,12 +62,12 @@ class Entries(Sequence["IndexEntry"]):
     def __getitem__(self, place: slice) -> Sequence[IndexEntry]: ...
 
     def __getitem__(self, place: int | slice) -> IndexEntry | Sequence[IndexEntry]:
-        """Return some of them."""
+        """Return one entry, or a slice of them."""
         return list(self)[place]
 
 
 def index_entry(owner: Owner, memory: Memory, vector: bytes, model: str | None = None) -> IndexEntry:
-    """Return the entry of a memory; its stored vector is of the memory's own encoder unless said."""
+    """Return the entry of a memory with its stored vector, which is from the memory's own encoder unless `model` is."""
     return _entry(owner, memory, vector_of(vector), model or memory.embedding_model)
 
 
@@ -90,7 +90,7 @@ def _entry(owner: Owner, memory: Memory, vector: Vectors, model: str) -> IndexEn
 
 
 def entries_of(owner: Owner, ledger: LedgerFold, encoding: Encoding | None = None) -> list[IndexEntry]:
-    """Return the entries of all active memories of a user, with an encoding's vectors where it has them."""
+    """Return the entries of all active memories of a user, with an encoding's vectors if it has them."""
     chosen = Chosen(owner, ledger.vectors(owner).all(), encoding)
     active = (m for m in ledger.state(owner).memories.values() if m.status == ACTIVE)
     return [index_entry(owner, m, *chosen.of(m)) for m in active]
@@ -99,9 +99,9 @@ def entries_of(owner: Owner, ledger: LedgerFold, encoding: Encoding | None = Non
 def split(
     owner: Owner, ledger: LedgerFold, ids: Sequence[str], encoding: Encoding | None = None
 ) -> tuple[list[IndexEntry], dict[str, int]]:
-    """Return entries of the active ones of these memories, and at which version each of the others is gone.
+    """Return entries of those memories that are active, and the version at which each of the others is gone.
 
-    One that the shard does not know is gone at every version.
+    A memory that the shard does not know is gone at every version.
     """
     memories = ledger.state(owner).memories
     named = {memory_id: memories.get(memory_id) for memory_id in ids}

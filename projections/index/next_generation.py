@@ -1,4 +1,4 @@
-"""The next generation of the index: filled beside the one that is searched, until it takes its place."""
+"""The next generation of the index: filled while the present one is searched, until it replaces that."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ if TYPE_CHECKING:
 
 
 class NextGeneration:
-    """At most one generation that is being built. Whatever is written to the searched one is written to it as well."""
+    """The generation that is being built, if any. Every write to the searched generation goes to it as well."""
 
     def __init__(self, searched: Index, reader: ChangeReader) -> None:
-        """Stand beside the index that is searched; the reader reads what has other vectors in this one."""
+        """Start without a generation; `reader` reads the entries with another encoding's vectors."""
         self._searched = searched
         self._reader = reader
         self._encoding: Encoding | None = None
-        """Whose vectors it gets; None: those that serve."""
+        """The encoding of its vectors; None for the serving ones."""
         self._index: Index | None = None
         self._number = 0
 
     async def open(self, generations: IndexGenerations, number: int, encoding: Encoding | None = None) -> Index:
-        """Make a generation, and write to it from now on. Raises IndexUnavailable."""
+        """Create a generation, and write to it from now on. Raises IndexUnavailable."""
         self._index = index = generations.open(number)
         self._number, self._encoding = number, encoding
-        await index.check()  # this makes it, even if no user has a memory
+        await index.check()  # this creates it, even if no user has a memory
         return index
 
     async def write(self, batch: Mapping[Owner, Sequence[str]], changes: Changes) -> None:
-        """Write a batch to the generation if there is one: these changes, or those with its own vectors.
+        """Write a batch to the generation if there is one: these changes, or the same with its own vectors.
 
         Raises IndexUnavailable, and as the reader.
 
-        One that has been deleted is given up instead. That happens to a worker that was frozen when its rebuild was
-        given up, and slept through the next one: without this its writes would fail for as long as it lives.
+        A deleted generation is given up instead. That happens to a worker that was frozen when its rebuild was given
+        up, and during the whole next one: otherwise its writes would fail for as long as it lives.
         """
         index = self._index
         if index is None:
@@ -57,14 +57,14 @@ class NextGeneration:
             await index.close()
 
     async def drop(self) -> None:
-        """Write to the generation no more, whether it is searched by now or was given up."""
+        """Stop writing to the generation, whether it is searched by now or was given up."""
         index, self._index, self._encoding = self._index, None, None
         if index is not None:
             await index.close()
 
     @property
     def is_open(self) -> bool:
-        """Return whether a generation is being written to beside the searched one."""
+        """Return whether a generation other than the searched one is being written to."""
         return self._index is not None
 
     async def _is_deleted(self) -> bool:

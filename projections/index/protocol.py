@@ -1,17 +1,18 @@
-"""The index protocol: what every index promises, and what it may do.
+"""The index protocol: what every index must do, and what it may do.
 
-The shards say what is true, and an index holds a copy: the caller (`IndexSync`) puts and removes after a shard has
-changed, drops hits whose version is not the shard's, and fills an index anew that has lost what it held. A search
+The shards are the source of truth, and an index holds a copy: the caller (`IndexSync`) puts and removes after a shard
+has changed, drops hits whose version is not the shard's, and refills an index that has lost its contents. A search
 returns two legs, which ranking fuses.
 
 Errors. Any method that is a coroutine may raise IndexUnavailable, and no other exception for a server that is away,
-slow, or refuses: the caller then tries the same again, later. What was asked may have been done in part. Only `search`
+slow, or refuses: the caller then repeats the call later. The call may have been carried out in part. Only `search`
 raises IndexChanged.
 
 Away or lost. An index that outlives the process is away while it cannot answer but keeps what was put: a server that is
 down; for an index in a file, a file that is locked, may not be opened, or lies on a disk that is not mounted. That is
-IndexUnavailable, and no reason to begin anew. It is lost when its place answers and holds something else: a collection
-that was deleted, a file that is gone from its folder or was exchanged. Then `check` makes it anew, with a new identity.
+IndexUnavailable, and not a reason to start anew. It is lost when its place answers and holds something else: a
+collection that was deleted, a file that is missing from its folder or was replaced. Then `check` creates it anew, with
+a new identity.
 
 Tests: tests/contract/index_suite.py holds every adapter to this file.
 """
@@ -38,25 +39,26 @@ if TYPE_CHECKING:
 
 
 ANY_VERSION: Final = 2**31
-"""Later than any version of a memory."""
+"""A version later than any version of a memory."""
 SCORE_DIGITS: Final = 6
 """Decimal places of a semantic score: equal vectors may differ in the last bit of their product."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexEntry:
-    """What the index holds of one active memory: only what does not fade."""
+    """The part of an active memory that the index holds: only attributes that do not fade."""
 
     tenant: str
     user_id: str
     memory_id: str
     version: int
     agent_id: str | None
-    """None: visible to every agent of the user."""
+    """The agent that sees it; None if every agent of the user does."""
     tokens: Sequence[str]
-    """The analyser's words of the content, in order, with repeats; they may be none. Reading them may take a while."""
+    """The analyser's words of the content, in order, with repeats; possibly empty. Reading them may take a while."""
     vector: NDArray[np.float32]
-    """Unit length. Vectors of several lengths, and of several models of one length, may stand beside each other."""
+    """A vector of unit length. An index may hold vectors of several dimensions, and of several models of one
+    dimension."""
     embedding_model: str
     kind: str
     category: str
@@ -72,15 +74,15 @@ class IndexQuery:
     tenant: str
     user_id: str
     tokens: tuple[str, ...]
-    """The analyser's words of the question; none: no keyword leg."""
+    """The analyser's words of the question; if empty, there is no keyword leg."""
     vector: NDArray[np.float32] | None
-    """Unit length; None: no semantic leg."""
+    """A vector of unit length; None for no semantic leg."""
     embedding_model: str | None
-    """Only vectors of this model, and of this length, are compared; None where `vector` is None."""
+    """Only vectors of this model, and of this length, are compared; None if `vector` is None."""
     limit: int
-    """At most so many hits for each leg."""
+    """The most hits of each leg."""
     agent_id: str | None = None
-    """With an agent: its memories and those of no agent. None: all."""
+    """With an agent, its memories and those of no agent; None for all."""
     kind: str | None = None
     category: str | None = None
     memory_type: str | None = None
@@ -90,7 +92,7 @@ class IndexQuery:
     until: datetime | None = None
     """occurred_at <= until"""
     among: frozenset[str] | None = None
-    """Only these memories, by id; what else is found takes no place of theirs."""
+    """The ids of the only memories to search; others do not count towards the limit."""
 
 
 class Hit(NamedTuple):
@@ -106,7 +108,7 @@ class Hit(NamedTuple):
 
 
 class Leg(Sequence[Hit]):
-    """What one leg found, as columns. Read as hits it is in their order; the columns are in none."""
+    """The hits of one leg, as columns. As a sequence it is in the order of hits; the columns are in no order."""
 
     __slots__ = ("_hits", "ids", "scores", "versions")
 
@@ -157,12 +159,12 @@ class Leg(Sequence[Hit]):
 
 
 class VectorRows(Mapping[str, "Vectors"]):
-    """Vectors of one model and length by memory id: rows of a table to which others are appended at most."""
+    """Vectors of one model and length by memory id: rows of a table that only grows."""
 
     __slots__ = ("_places", "_rows", "_table", "ids", "model")
 
     def __init__(self, ids: Sequence[str], table: Vectors, rows: NDArray[np.int64], model: str) -> None:
-        """`rows` are those of the table that have the vectors of `ids`, in that order."""
+        """Take the vectors of `ids`, in that order, from `rows` of the table."""
         self.ids = ids
         self.model = model
         self._table = table
@@ -193,16 +195,16 @@ NO_VECTORS: Final[Mapping[str, Vectors]] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Legs:
-    """Both legs of a hybrid search, each by score descending, then memory_id, also among equals at the limit.
+    """Both legs of a hybrid search, each by score descending, then memory_id, also for ties at the limit.
 
-    Keyword hits have a score above 0. A late writer may have left a memory at an old version, so that a memory occurs
-    at two versions, or after it was removed: the caller drops hits whose version is not the shard's.
+    Keyword hits have a score above 0. A late writer may have left a memory at an old version, so that it occurs at two
+    versions, or after its removal: the caller drops hits whose version is not the shard's.
     """
 
     keyword: Sequence[Hit]
     semantic: Sequence[Hit]
     vectors: Mapping[str, Vectors] = field(default_factory=dict, compare=False, repr=False)
-    """Those of semantic hits by memory id, where the index has them in memory; the shard has them all."""
+    """The vectors of semantic hits by memory id, if the index has them in memory; the shard has all of them."""
 
 
 class IndexUnavailable(Exception):
@@ -210,44 +212,44 @@ class IndexUnavailable(Exception):
 
 
 class IndexChanged(IndexUnavailable):
-    """The index holds other things than when it was opened: it was emptied, or is another one at the same place.
+    """The index has other contents than when it was opened: it was emptied, or is another one at the same place.
 
-    `identity` returns the new name from now on; the caller fills the index by it, and searches again.
+    `identity` returns the new name from now on; the caller refills the index, and searches again.
     """
 
 
 class IndexGenerations(Protocol):
-    """The generations of an index that workers share: complete, one beside the other; one of them is searched."""
+    """The generations of an index that workers share: each is complete, and one of them is searched."""
 
     async def known(self) -> tuple[int, list[int]]:
-        """Return the generation that is searched, and all there are in ascending order. Raises IndexUnavailable."""
+        """Return the generation that is searched, and all generations, ascending. Raises IndexUnavailable."""
         ...
 
     def open(self, generation: int) -> Index:
-        """Return a generation as an index of its own, made on the server when it is first used.
+        """Return a generation as an index of its own, created on the server at its first use.
 
-        It has the identity of the generation that is searched, and no generations of its own are asked for. The caller
+        It has the identity of the generation that is searched, and its own `generations` are never used. The caller
         closes it.
 
         When the generation has been dropped meanwhile, `put`, `remove` and `search` raise IndexUnavailable, and do not
-        make it anew: its writer may have been frozen since before the drop. A generation of that number is made again
-        by an index that is opened after the drop, or after `reopen`.
+        create it anew: its writer may have been frozen since before the drop. Only an index that is opened after the
+        drop, or after `reopen`, creates a generation of that number again.
         """
         ...
 
     async def activate(self, generation: int) -> None:
-        """Let an existing generation be the one that is searched, by every worker. Raises IndexUnavailable.
+        """Make an existing generation the one that every worker searches. Raises IndexUnavailable.
 
-        That is raised also where there is no such generation; the one that was searched stays so. This worker's index
-        searches it from now on, another worker's after its `reopen`, or sooner.
+        If there is no such generation, that is raised too, and the present one remains. This worker's index searches
+        the new one from now on, another worker's after its `reopen`, or sooner.
         """
         ...
 
     async def drop(self, generation: int) -> None:
-        """Delete a generation; one that does not exist is no error. Raises IndexUnavailable.
+        """Delete a generation; a missing one is not an error. Raises IndexUnavailable.
 
-        The caller activates another one before it drops the one that is searched. Dropped all the same, its contents
-        are lost: it is made anew, empty, with another identity, by `check` or the next use.
+        The caller activates another generation before it drops the searched one. If it does not, the contents are
+        lost: `check` or the next use creates the generation anew, empty, with another identity.
         """
         ...
 
@@ -255,94 +257,94 @@ class IndexGenerations(Protocol):
 class Index(Protocol):
     """Finds memories by words and by meaning.
 
-    Each call may come twice, and calls in any order: a writer may have stood still while another worker had its users.
-    So a put or removal goes by the version that it names, and never undoes what is newer; at worst it leaves something
-    old beside it. Several workers may have an index of the same server open, each writing for its own users and all of
-    them the same global memories.
+    Each call may come twice, and calls in any order: a writer may have been frozen while another worker had its users.
+    So a put or removal applies only to versions up to the one that it names, and never undoes a newer one; at worst
+    an old version remains as well. Several workers may have an index of the same server open, each writing for its own
+    users and all of them the same global memories.
 
-    Whoever made an index closes it, `IndexSync` for a worker. Nothing is called after `close`.
+    The creator of an index closes it, `IndexSync` for a worker. No method is called after `close`.
     """
 
     @property
     def outlives_process(self) -> bool:
-        """Whether what is put outlives this process; it never changes.
+        """Whether the contents outlive this process; it never changes.
 
-        True: it may also be lost or exchanged without this process. `identity` names it, `generations` are what a
-        rebuild switches, and the caller repeats what was put shortly before an outage. False: nothing is kept, and
-        what a user has is loaded from the shard when it is searched.
+        If True, they may also be lost or replaced without this process. `identity` names them, a rebuild switches
+        `generations`, and the caller repeats the puts from shortly before an outage. If False, nothing is kept, and a
+        user's memories are loaded from the shard for a search.
         """
         ...
 
     async def identity(self) -> str | None:
-        """Return the name of what the index holds: where it is, and what distinguishes its contents there.
+        """Return the name of the index's contents: their place, and what distinguishes them there.
 
-        All workers read the same name, as long as the contents are the same, and `search` and `check` find out when
-        they are not. None where nothing outlives this process. Raises IndexUnavailable.
+        All workers read the same name as long as the contents are the same, and `search` and `check` detect when they
+        are not. None if nothing outlives this process. Raises IndexUnavailable.
         """
         ...
 
     def needs_changes(self, tenant: str, user_id: str) -> bool:
-        """Return whether a user's changes must be put and removed; False: the next search loads them from the shard."""
+        """Return whether a user's changes must be put and removed; else the next search loads them from the shard."""
         ...
 
     def release(self, tenant: str, user_id: str) -> None:
-        """Drop what this process keeps of a user, whom another worker has now; what outlives it stays."""
+        """Drop this process's copy of a user whom another worker has now; contents that outlive it stay."""
         ...
 
     @property
     def generations(self) -> IndexGenerations | None:
-        """The generations on the server; None where nothing outlives this process."""
+        """The generations on the server; None if nothing outlives this process."""
         ...
 
     async def reopen(self) -> None:
-        """Forget what this process knows: the generation that is searched, and the shards, may be others now.
+        """Forget this process's knowledge: the searched generation and the shards may be different ones now.
 
-        Connects to nothing; the next use does.
+        It does not connect; the next use does.
         """
         ...
 
     async def put(self, entries: Sequence[IndexEntry]) -> None:
-        """Hold each memory at the entry's version, or at the later one that is held. Raises IndexUnavailable.
+        """Store each memory at the entry's version, unless a later one is held. Raises IndexUnavailable.
 
-        When it returns, every index of this server finds the entries, and no older versions that were there before.
-        The entries may be of several users, and name a memory twice: the later version stays.
+        When it returns, every index of this server finds the entries, and no earlier versions that were there before.
+        The entries may belong to several users, and name a memory twice: the later version stays.
 
         An equal version that is held may be left as it is only where nothing of it can be lost. The caller puts the
         same version again to heal a server that was killed and has lost part of what it acknowledged: such an index
         must write it once more.
 
-        Identities are not compared here, nor in `remove`: the caller does that before it writes. When the contents have
-        changed unnoticed, both write to what is there now, or raise IndexUnavailable; what returned is in the index.
+        Identities are not compared here, nor in `remove`: the caller does that before it writes. If the contents have
+        changed unnoticed, both write to the new ones, or raise IndexUnavailable; after a return the write is there.
         """
         ...
 
     async def remove(self, tenant: str, user_id: str, memory_ids: Mapping[str, int]) -> None:
-        """Drop memories, each unless it is held at a later version than is named. Raises IndexUnavailable.
+        """Remove memories, except those held at a later version than the one named. Raises IndexUnavailable.
 
-        Unknown ids and users are no error. Nothing need be kept of what was removed.
+        Unknown ids and users are not an error. The index need not remember removals.
         """
         ...
 
     async def search(self, query: IndexQuery) -> Legs:
         """Search one user's memories; an unknown user has empty legs. Raises IndexUnavailable, IndexChanged.
 
-        The words are the shard's: an index on a server answers the keyword leg from the user's memories in the shard
-        (`remote.local_search`), because a server weighs words by the memories of all users. What its loader raises is
-        raised.
+        Words are searched in the shard: an index on a server answers the keyword leg from the user's memories in the
+        shard (`remote.local_search`), because a server weighs words by the memories of all users. Errors of its loader
+        are passed on.
 
-        Where the contents are gone it does not answer from what is there by then: it raises IndexChanged, or
-        IndexUnavailable while the place itself is missing, which `check` makes anew.
+        If the contents are gone, it does not answer from their replacement: it raises IndexChanged, or
+        IndexUnavailable while the place itself is missing, which `check` creates anew.
         """
         ...
 
     async def check(self) -> None:
         """Raise IndexUnavailable unless the index answers; called every few seconds, also while it is written to.
 
-        Makes what is missing on the server (a lost collection is made anew, empty), and reads the identity again: it
-        is a new one then.
+        Creates what is missing on the server (a lost collection is created anew, empty), and reads the identity again,
+        which is then a new one.
         """
         ...
 
     async def close(self) -> None:
-        """Close the connections; a second time is no error."""
+        """Close the connections. Safe to call twice."""
         ...

@@ -28,8 +28,8 @@ class IndexRegistry:
     def of(self, url: str) -> IndexAdapter:
         """Return the adapter that `MNEMOLOG_INDEX` names.
 
-        Raises ValueError when there is none, when its URL cannot be read or when its package is not installed; the
-        message goes on after `MNEMOLOG_INDEX='…'`.
+        Raises ValueError if there is none, if its URL cannot be parsed or if its package is not installed; the message
+        continues the words `MNEMOLOG_INDEX='…'`.
         """
         try:
             adapter = self._named(url)
@@ -45,9 +45,9 @@ class IndexRegistry:
 
     @contextmanager
     def including(self, adapter: IndexAdapter) -> Iterator[None]:
-        """Let settings name one more adapter meanwhile: for a program, or a test, that brings an index of its own.
+        """Add one more adapter during the context, for a program or a test with an index of its own.
 
-        It must be there before the settings are built that name it.
+        It must be added before the settings that name it are built.
         """
         before = self._adapters
         self._adapters = (*before, adapter)

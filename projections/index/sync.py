@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from projections.shard.shard import Shard
 
 BATCH_MEMORIES: Final = 500
-"""Memories that are written in one call."""
+"""The most memories written in one call."""
 
 
 class IndexSync:
-    """Writes changes to the index behind the shards, each at least once. What cannot be written waits.
+    """Writes changes of the shards to the index, each at least once. A change that cannot be written waits.
 
     A change goes through these states:
 
@@ -38,15 +38,15 @@ class IndexSync:
                         |                | the write failed | an outage, a restart or a stall was noticed
                         +----------------+------------------+
 
-    Nothing of this is kept on disk but the offset of each ledger before which all changes are safe. A worker that
-    starts, comes to hold a shard, or meets another index than before marks everything behind that offset as dirty. It
-    is another index when its identity has changed, which is compared before every write and around every search.
+    Only the offset of each ledger before which all changes are safe is kept on disk. A worker that starts, newly holds
+    a shard, or finds another index than before marks everything after that offset as dirty. It is another index if its
+    identity has changed, which is compared before every write and around every search.
 
-    Writers, searchers and two background tasks meet here. `_writing` lets one batch go at a time, because a put must
-    not overtake a later removal of the same memory. A writer that waited for the lock finds that its changes were
-    written by another one, or writes the next batch, with the changes of all that wait. Methods that are not async run
-    to their end on the event loop, and are called under no lock; so a change may be marked while its user is in flight,
-    and is then written again.
+    Writers, searchers and two background tasks use this concurrently. `_writing` allows one batch at a time, because a
+    put must not overtake a later removal of the same memory. A writer that waited for the lock finds that another one
+    has written its changes, or writes the next batch, with the changes of all that wait. Methods that are not async run
+    to their end on the event loop, and are called without a lock; so a change may be marked while its user is in
+    flight, and is then written again.
     """
 
     def __init__(
@@ -67,16 +67,16 @@ class IndexSync:
         self._next = NextGeneration(self.index, self._reader)
         self._writing = asyncio.Lock()
         self._identity: str | None = None
-        """Of the index that was written to last; None before the first write, or where nothing is kept."""
+        """The identity of the index that was written to last; None before the first write, or if nothing is kept."""
         self._has_backlog = False
-        """More may be pending than a writer should wait for: after an outage, or when much was missed."""
+        """Whether more may be pending than a writer should wait for: after an outage, or when much was missed."""
         self._doubts = 0
-        """How often it came into doubt whether the index has what was written to it."""
+        """How often it became doubtful whether the index still has its recent writes."""
 
     # -- what the shards report
 
     def mark_dirty(self, owner: Owner, ids: Iterable[str]) -> None:
-        """Have memories of a user whom the index follows written to it, or removed from it."""
+        """Queue changed memories of a user, if the index needs that user's changes."""
         if self._is_indexed(owner):
             self._pending.add(owner, ids)
 
@@ -86,9 +86,9 @@ class IndexSync:
         return bool(self._pending)
 
     def mark_missed(self, shard: Shard) -> None:
-        """Have all written that the index may have missed before this shard was held here.
+        """Queue every change that the index may have missed before this shard was held here.
 
-        Does nothing before the first write, which finds out which index it is, and then does this for all shards.
+        Does nothing before the first write, which identifies the index, and then does this for all shards.
         """
         if self._identity is not None:
             self._mark_backlog(shard.ledger.memories_since(shard.indexed(self._identity)))
@@ -102,34 +102,34 @@ class IndexSync:
     # -- writing and searching
 
     async def search(self, owner: Owner, query: IndexQuery) -> Legs:
-        """Search the index when it has the user's last change. Raises IndexUnavailable, ShardUnavailable."""
+        """Search the index once it has the user's last change. Raises IndexUnavailable, ShardUnavailable."""
         while True:
-            # Compared before the look at what is pending: while that waits, another task may find that the index is
-            # another one, and mark as dirty what it missed.
+            # Compared before the check for pending changes: while the comparison waits, another task may find that
+            # the index is another one, and mark as dirty what it missed.
             if await self._is_another_index() or owner in self._pending:
                 await self.flush_user(owner)
             asked = self._identity
             legs = await self.index.search(query)
-            # The index may have been emptied or exchanged during the search, and was empty then, or is being filled.
+            # The index may have been emptied or replaced during the search, and was empty or only partly filled.
             if asked == self._identity and not await self._is_another_index():
                 return legs
 
     async def flush(self) -> None:
-        """Write all that is pending. Raises IndexUnavailable, ShardUnavailable; what was not written stays pending."""
+        """Write all pending changes. Raises IndexUnavailable, ShardUnavailable; unwritten changes stay pending."""
         while await self._flush_next():
             pass
 
     async def flush_user(self, owner: Owner) -> None:
-        """Write what is pending of one user, ahead of all others. Raises as `flush`.
+        """Write the pending changes of one user, ahead of all others. Raises as `flush`.
 
-        For searches only. Writers use `try_flush`: in that, one call carries the changes of many who wait, and the
-        queue gets empty.
+        For searches only. Writers use `try_flush`, in which one call carries the changes of many waiting writers, and
+        the queue gets empty.
         """
         while await self._flush_next(owner) and owner in self._pending:
             pass
 
     async def try_flush(self) -> None:
-        """Write all that is pending, so that a writer finds what it wrote.
+        """Write all pending changes, so that a writer can find its own writes.
 
         Does nothing while the index is down or has a backlog: a writer does not wait for that.
         """
@@ -150,7 +150,7 @@ class IndexSync:
             return bool(batch)
 
     async def _write_batch(self, batch: Mapping[Owner, Sequence[str]]) -> None:
-        """Write a batch that was taken, or put it back. Raises as `flush`."""
+        """Write a batch from the queue, or put it back on an error. Raises as `flush`."""
         doubts = self._doubts
         self._pending.begin(batch)
         try:
@@ -169,10 +169,10 @@ class IndexSync:
         self._note_written(batch, doubts)
 
     def _note_written(self, batch: Mapping[Owner, Sequence[str]], doubts: int) -> None:
-        """Note a batch that was acknowledged, and that was begun when there had been so many doubts.
+        """Note an acknowledged batch; `doubts` is the number of doubts when it began.
 
-        If there are more by now, the index may have been killed in the middle of the batch, and have lost what it had
-        of it: the batch is pending again, although every call succeeded.
+        If there are more by now, the index may have been killed in the middle of the batch, and have lost a part of
+        it: the batch is pending again, although every call succeeded.
         """
         if self._doubts != doubts:
             self._pending.add_all(batch)
@@ -188,7 +188,7 @@ class IndexSync:
         return self.index.outlives_process and await self.index.identity() != self._identity
 
     async def _recognise_index(self) -> None:
-        """Find out which index it is; if it is another one than before, mark all that it may have missed."""
+        """Identify the index; if it is another one than before, mark all changes that it may have missed."""
         try:
             if not await self._is_another_index():
                 return
@@ -199,17 +199,17 @@ class IndexSync:
         missed = []
         if identity is not None:
             missed = [shard.ledger.memories_since(shard.indexed(identity)) for shard in self._source.all()]
-        # Set only now: a shard that cannot be read has raised above, and then all of this is to be done again.
+        # Set only now: a shard that cannot be read has raised above, and then all of this must be repeated.
         self._identity = identity
         self._unconfirmed.clear()
         for changes in missed:
             self._mark_backlog(changes)
 
     async def check_health(self) -> None:
-        """See whether the index is up; if it was down, or may have been, have unconfirmed writes written again.
+        """Check whether the index is up; if it was down, or may have been, queue unconfirmed writes again.
 
-        To be called every LOOK_EVERY_SECONDS, also while a write goes on: it takes no lock. A restart that falls
-        between two calls is noticed because it takes longer; one that this process slept through is assumed.
+        To be called every LOOK_EVERY_SECONDS, also during a write: it takes no lock. A restart between two calls is
+        noticed because it takes longer than that; if this process was frozen, a restart is assumed.
         """
         if self.index.outlives_process:
             self._requeue_if_stalled()
@@ -221,33 +221,33 @@ class IndexSync:
             else:
                 self._unconfirmed.is_up = True
             if was_up != self._unconfirmed.is_up:
-                # Also when it is up again: writes that it took meanwhile, without answering the check, may be lost.
+                # Also when it is up again: writes that it accepted meanwhile, without answering the check, may be lost.
                 self._requeue_unconfirmed()
             elif was_up and not self._pending and not self._writing.locked():
                 self._keep_safe_offsets()
             self._requeue_if_stalled()
 
     def _requeue_if_stalled(self) -> None:
-        """Assume that the index was killed when this process has not checked it in time."""
+        """Assume that the index was killed if this process has not checked it in time."""
         if self._unconfirmed.has_stalled():
             self._requeue_unconfirmed()
         self._unconfirmed.note_check()
 
     def _requeue_unconfirmed(self) -> None:
-        """Make what was written recently pending again: the index may have been killed, and have lost it."""
+        """Queue recent writes again: the index may have been killed, and have lost them."""
         self._has_backlog = True
         self._doubts += 1
         for batch in self._unconfirmed.take_all():
             self._pending.add_all(batch)
 
     def _keep_safe_offsets(self) -> None:
-        """Keep in the shards up to where the index is safe. Nothing is pending or in flight when this is called."""
+        """Store in the shards the offsets up to which the index is safe. No change may be pending or in flight."""
         if self._identity is not None:
             for shard, offset in self._unconfirmed.confirm(self._source.all()):
                 shard.keep_indexed(self._identity, offset)
 
     def _mark_backlog(self, changes: Mapping[Owner, Iterable[str]]) -> None:
-        """Mark what the index has missed; it may be much, and writers do not wait for it."""
+        """Queue changes that the index has missed; there may be many, and writers do not wait for them."""
         self._has_backlog = self._has_backlog or bool(changes)
         self._pending.add_all(changes)
 
@@ -255,7 +255,7 @@ class IndexSync:
 
     @property
     def generations(self) -> IndexGenerations | None:
-        """The generations of an index that outlives this process; None where it does not."""
+        """The generations of an index that outlives this process; None if it does not."""
         return self.index.generations
 
     async def build(
@@ -267,9 +267,9 @@ class IndexSync:
     ) -> None:
         """Fill a generation of the index with these users; from now on every change is written to it as well.
 
-        It gets the vectors of an encoding, which stays open until `drop_built`, or those that serve. Does nothing where
-        the index is made from the shards when it is searched. `go_on` is called before each user and raises what ends
-        it. Raises IndexUnavailable.
+        It gets the vectors of an encoding, which stays open until `drop_built`, or else the serving ones. Does nothing
+        if the index is loaded from the shards for each search. `go_on` is called before each user; an exception from it
+        ends the build. Raises IndexUnavailable.
         """
         generations = self.index.generations
         if generations is None:
@@ -287,14 +287,14 @@ class IndexSync:
                 self._note_written({owner: [entry.memory_id for entry in entries]}, doubts)
 
     async def switch(self) -> None:
-        """Synchronise with shards of another generation, which have just taken the place of the former ones."""
+        """Synchronise with shards of another generation, which have just replaced the former ones."""
         if self.index.generations is None:
             async with self._writing:
                 self._pending.clear()
                 await self.index.reopen()
 
     async def drop_built(self) -> None:
-        """Write to one generation only again, whichever is searched by now."""
+        """Write to the searched generation only again."""
         if self._next.is_open:
             async with self._writing:
                 await self._next.drop()

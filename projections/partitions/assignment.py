@@ -1,13 +1,13 @@
-"""The assignment: which partitions this worker has, since when, and the shards of those that it holds.
+"""The assignment: the partitions that this worker has, since when, and the shards of those that it holds.
 
-A partition goes through these states. What is held answers queries; only what is ready may be decided upon.
+A partition goes through these states. A held partition answers queries; only a ready one may be decided upon.
 
     elsewhere --assign--> assigned --hold--> held, ready --release--> resting --hold--> held, ready
                                                                          |
                                                                          +--assign without it--> elsewhere
 
-A partition that is assigned again with no release in between is held all the while, but it is not ready until it has
-been folded again: another worker may have had it, and decided.
+A partition that is assigned again with no release in between stays held, but it is not ready until it has been folded
+again: another worker may have had it in the meantime, and decided.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class NotHeld(Exception):
 
 
 class HistoryDamaged(NotHeld):
-    """What the log holds of a user, or of all users of a partition, is not what was appended: nothing is answered."""
+    """The log's history of a user, or of a whole partition, is not what was appended: no request for it is answered."""
 
     def __init__(self, damage: Damage) -> None:
         Exception.__init__(self, str(damage))
@@ -52,7 +52,7 @@ class HistoryDamaged(NotHeld):
 
 
 def first_hindered(partitions: Iterable[int], hindrances: Mapping[int, str]) -> NotHeld | None:
-    """Return the error of the first of some partitions that something is in the way of, None where it is of none."""
+    """Return the error of the lowest of some partitions that has a hindrance, or None if none of them has."""
     hindered = sorted(hindrances.keys() & set(partitions))
     return NotHeld(hindered[0], hindrances[hindered[0]]) if hindered else None
 
@@ -86,7 +86,7 @@ class Lease:
     def is_current(self, delivery: Delivered) -> bool:
         """Return whether a record of the partition may still be worked on, now that the worker has waited.
 
-        If not, it is delivered again, to whoever has the partition then, behind the records before it.
+        If not, it is delivered again, to the partition's next worker, after the records that precede it.
         """
         return self.is_valid and delivery.is_current()
 
@@ -102,27 +102,27 @@ class Assignment:  # noqa: PLR0904 - six of them are questions
         """Start with nothing assigned: partitions are moving."""
         self._move_seconds = move_seconds
         self.partitions: frozenset[int] | None = None
-        """Those assigned to this worker, whether or not they are held yet; None while partitions move."""
+        """The partitions assigned to this worker, whether or not they are held yet; None while partitions move."""
         self.shards: dict[int, Shard] = {}
         """The shards held, by partition."""
         self.hindrances: dict[int, str] = {}
-        """What an operator is to mend before a partition, or what no partition has, can be held; see `hinder`."""
+        """The fault that an operator must mend before a partition, or the global shard, can be held; see `hinder`."""
         self.refused: set[int] = set()
-        """Those whose ledger is not what was appended, until they are held."""
+        """The partitions whose ledger is not what was appended, until they are held; negative for the global shard."""
         self.resting: dict[int, Shard] = {}
         """Released shards, kept open: after most rebalances the same worker gets them again."""
         self._assigned_at = 0.0
         """When `partitions` was set, in seconds of the monotonic clock."""
         self._ready: set[int] = set()
-        """Of those held: folded to the log's end since they were assigned."""
+        """The held partitions whose shards were folded to the log's end since they were assigned."""
         self._releases: Counter[int] = Counter()
         self._leases: dict[int, Lease] = {}
-        """Those of now."""
+        """The present lease of each partition for which one was taken."""
         self._has_globals = False
         self._changed = asyncio.Event()
 
     def assign(self, partitions: Collection[int]) -> list[Shard]:
-        """Set the assigned partitions and release all others; return the resting shards of those, taken off."""
+        """Set the assigned partitions and release all others; return the shards of those, which no longer rest."""
         self.partitions = frozenset(partitions)
         self._assigned_at = time.monotonic()
         self.refused = {one for one in self.refused if one in self.partitions or one < 0}
@@ -210,7 +210,7 @@ class Assignment:  # noqa: PLR0904 - six of them are questions
         return {partition: self._releases[partition] for partition in self.held()}
 
     async def wait_until_ready(self, partition: int) -> None:
-        """Wait until a partition may be decided upon. Raises NotHeld when it is released, or is another worker's."""
+        """Wait until a partition may be decided upon. Raises NotHeld if it is released, or is another worker's."""
         lease = self.lease(partition)
         while partition not in self._ready:
             is_elsewhere = self.partitions is not None and partition not in self.partitions
@@ -219,7 +219,7 @@ class Assignment:  # noqa: PLR0904 - six of them are questions
             await self._changed.wait()
 
     async def until_released(self, lease: Lease, work: Coroutine[Any, Any, None]) -> None:
-        """Wait until the work is done or the lease has ended: then it is cancelled, and over when this returns."""
+        """Run the work until it is done or the lease ends. Work that is cancelled has stopped when this returns."""
         working = asyncio.ensure_future(work)
         try:
             while lease.is_valid and not working.done():
@@ -240,7 +240,7 @@ class Assignment:  # noqa: PLR0904 - six of them are questions
 
     @property
     def is_ready(self) -> bool:
-        """Return whether users are answered: those of every assigned partition, or after `move_seconds` of any.
+        """Return whether requests are answered for every assigned partition or, after `move_seconds`, for any.
 
         A large shard may be folded for minutes after another worker has died. A load balancer that took this worker
         away for so long would take away the users of its other partitions, too.
@@ -250,7 +250,7 @@ class Assignment:  # noqa: PLR0904 - six of them are questions
         return bool(self._ready) and time.monotonic() - self._assigned_at > self._move_seconds
 
     def hinder(self, partition: int, error: Exception | None) -> None:
-        """Note what is in the way of a partition, for which a start does not wait then; None: nothing any more."""
+        """Set the hindrance of a partition, for which a start then does not wait; None clears it."""
         if error is None:
             self.hindrances.pop(partition, None)
         else:
@@ -260,13 +260,13 @@ class Assignment:  # noqa: PLR0904 - six of them are questions
         self._notify()
 
     async def changed(self) -> None:
-        """Wait until something of it changes."""
+        """Wait until the assignment changes."""
         await self._changed.wait()
 
     async def wait_until_answered(self) -> None:
-        """Wait until users are answered: of every assigned partition but those that something is in the way of.
+        """Wait until requests are answered for every assigned partition without a hindrance, and for one at least.
 
-        Of one at least. Where something is in the way of all, or of global memories, this waits until it is mended.
+        If all partitions, or the global memories, have a hindrance, this waits until that is mended.
         """
         while not self.is_settled:
             others = self.unready()
@@ -275,6 +275,6 @@ class Assignment:  # noqa: PLR0904 - six of them are questions
             await self._changed.wait()
 
     def _notify(self) -> None:
-        """Wake all who wait. They check again what they wait for, as it may be gone by the time they run."""
+        """Wake all waiters. Each checks its condition again, which may no longer hold by the time it runs."""
         changed, self._changed = self._changed, asyncio.Event()
         changed.set()

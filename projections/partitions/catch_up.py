@@ -1,4 +1,4 @@
-"""The way of a shard to the log's end before it is held: in a thread, and reported, where that is long."""
+"""The fold of a shard up to the log's end before it is held; a long one runs in a thread and reports its progress."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from projections.shard.shard import Shard
 
 MANY_RECORDS: Final = 5_000
-"""Behind by more than this, a shard is folded in a thread."""
+"""A shard that is behind by more records than this is folded in a thread."""
 REPORT_EVERY_SECONDS: Final = 5.0
 
 log = logging.getLogger("mnemolog.shard")
@@ -26,13 +26,13 @@ class CatchUp:
     """Brings a shard to the log's end. Only for a shard that answers no query yet: a thread may write to it."""
 
     def __init__(self, shard: Shard, progress: Callable[[int], None] | None = None) -> None:
-        """`progress` is called with the number of records that each step folded; by default that is logged."""
+        """Call `progress` with the number of records that each step folded; by default that is logged."""
         self._shard = shard
         self._progress = progress or self._report
         self._folded, self._total, self._reported = 0, 0, time.monotonic()
 
     async def run(self) -> None:
-        """Fold every topic to its end, in a thread where that is long."""
+        """Fold every topic to its end, in a thread if it is far behind."""
         shard = self._shard
         ends = await ends_of(shard.log, shard.topics, shard.partition)
         self._total = sum(end - shard.offset(topic) for topic, end in ends.items())
@@ -41,7 +41,7 @@ class CatchUp:
         await shard.catch_up()
 
     async def run_in_thread(self) -> None:
-        """Fold every topic to its end beside the event loop."""
+        """Fold every topic to its end without blocking the event loop."""
         shard = self._shard
         for topic in shard.topics:
             end = await shard.log.end(topic, shard.partition)  # others may go on writing without an end
@@ -49,7 +49,7 @@ class CatchUp:
                 self._progress(folded)
 
     async def _fold_many(self, topic: str) -> int:
-        """Fold the next records of a topic in a thread; return how many they were."""
+        """Fold the next records of a topic in a thread; return their number."""
         shard = self._shard
         async with shard.folding:
             records = await shard.log.read(topic, shard.partition, shard.offset(topic), BULK_RECORDS)

@@ -1,9 +1,9 @@
 """Folds a shard that is far behind in a process of its own, on another core than the event loop's.
 
-The worker reads the log and hands the records over. A shard that is empty is built in a file beside its own, without
-what makes a commit safe, and takes its place when it is complete and durable. One that is not is folded on in its own
-file, each batch in one transaction, as the worker itself does it. So the shard's file is at every moment a fold of the
-log, and the process may be killed at any moment: whoever folds next goes on from what that file holds.
+The worker reads the log and hands the records over. An empty shard is built in a second file, without what makes a
+commit safe, and that file replaces the shard's own when it is complete and durable. Any other shard is folded further
+in its own file, each batch in one transaction, as the worker itself does it. So the shard's file is at every moment a
+fold of the log, and the process may be killed at any moment: the next fold continues from that file.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from schemas.log import Log
 
 WORTH_RECORDS: Final = 10_000
-"""Fewer are folded here: a process takes half a second to start."""
+"""The worker itself folds no more records than this: a process takes half a second to start."""
 ANSWER_SECONDS: Final = 60.0
-"""A process that has not folded a batch for so long, two hundred times what it should take, is given up."""
+"""A process that takes longer than this for a batch, two hundred times the usual time, is given up."""
 FINISH_SECONDS: Final = 600.0
-"""For the indexes of a file that was built, and until all of it is on the disk."""
+"""The time limit for creating the indexes of a file that was built, and for flushing it to the disk."""
 
 log = logging.getLogger("mnemolog.shard")
 
@@ -51,7 +51,7 @@ def cores() -> int:
 
 
 class FoldProcesses:
-    """At most one process for each core; who needs one more waits for it."""
+    """The processes that fold, at most one for each core; a caller that needs one more waits for it."""
 
     def __init__(self, log: Log, partitions: int, worth: int = WORTH_RECORDS) -> None:
         """Start no process for a shard that is behind by no more than `worth` records."""
@@ -70,9 +70,9 @@ class FoldProcesses:
     async def fold(self, shard: Shard, progress: Callable[[int], None] = lambda _: None) -> None:
         """Fold nearly everything that the log holds for a shard that answers no query yet, if that is much.
 
-        Returns early where the process fails: whatever is left is for the caller to fold, who meets what went wrong.
-        `progress` is called with the number of records of each step; what it raises ends the process, as a
-        cancellation does. Nothing folds the shard any more when this returns.
+        Returns early if the process fails: the caller folds the rest, and sees the error itself.
+        `progress` is called with the number of records of each step; an exception from it ends the process, as a
+        cancellation does. When this returns, the shard is not being folded any more.
         """
         if await self._behind(shard) <= self._worth:
             return
@@ -106,7 +106,7 @@ class FoldProcesses:
                     log.warning("shard %s is folded again, it cannot be put in place: %s", shard.path.name, error)
 
     async def fold_all(self, shards: Iterable[Shard], progress: Callable[[int], None]) -> None:
-        """Fold several shards as `fold` does; none of them is folded any more when this returns or raises."""
+        """Fold several shards as `fold` does. When this returns or raises, none of them is being folded any more."""
         folding = [asyncio.create_task(self.fold(shard, progress)) for shard in shards]
         try:
             await asyncio.gather(*folding)
@@ -130,15 +130,15 @@ class FoldProcesses:
 
 
 class _FoldProcess:
-    """One process. A cancelled caller kills it, and so does one that waits for too long."""
+    """One process. It is killed when its caller is cancelled or has waited too long."""
 
     def __init__(self, shard: Shard, copy: Path | None, partitions: int, answer_seconds: Callable[[], float]) -> None:
-        """`copy` is the file that is built, None where the shard's own is folded on."""
+        """Build the file `copy`, or fold the shard's own file further if it is None."""
         self.shard = shard
         self._copy = copy
         self._answer_seconds = answer_seconds
         self.void = 0
-        """Void decisions that it has folded."""
+        """The number of void decisions that it has folded."""
         which = GLOBALS if shard.path.stem == GLOBALS else str(shard.partition)
         how = CONTINUE if copy is None else BUILD
         self._arguments = [str(copy or shard.path), which, str(partitions), how]
@@ -156,7 +156,7 @@ class _FoldProcess:
         await self._in_thread(self._start)
 
     async def hand(self, frame: bytes) -> None:
-        """Give it a batch while it folds the one before. Raises as `start`."""
+        """Give it a batch while it folds the previous one. Raises as `start`."""
         await self._in_thread(partial(self._hand, frame))
 
     async def finish(self) -> None:
@@ -164,7 +164,7 @@ class _FoldProcess:
         await self._in_thread(self._finish, FINISH_SECONDS)
 
     async def end(self) -> None:
-        """End it at once, whatever it does; what it has not committed is as if it had not been handed over."""
+        """End it at once, whatever it is doing. Records that it has not committed count as not handed over."""
         self._kill()
         if self._process is not None:
             with suppress(OSError):

@@ -1,13 +1,13 @@
 """A fold as a program of its own: records come in on stdin and are folded into a shard's file, until stdin ends.
 
-Its arguments are the file, the partition (or `globals`), how many partitions there are, and whether the file is built
-anew. A frame is a length, 4 bytes little-endian, and so many bytes. The first that comes in is the key of the file,
-empty for one in clear. The first that goes out is empty: the file is open.
-Then records come in, as `handed_records` packs them, and when they are folded the number of void decisions among them
-goes out, in decimal digits. An empty frame says that there are no more: it is answered when the file is complete.
+Its arguments are the file, the partition (or `globals`), the number of partitions, and whether the file is built
+anew. A frame is a length, 4 bytes little-endian, and as many bytes. The first frame in is the key of the file, empty
+for an unencrypted one. The first frame out is empty: the file is open.
+Then frames of records come in, as `handed_records` packs them; when one is folded, the number of its void decisions
+goes out, in decimal digits. An empty frame marks the end of the records: it is answered when the file is complete.
 
-Whoever starts it holds the other end of stdin: when that process dies, however it does, this one ends at once, also in
-the middle of a transaction: SQLite takes that back, and a file that was built anew counts for nothing.
+The parent process holds the other end of stdin. When it dies, for whatever reason, this process ends at once, even in
+the middle of a transaction: SQLite rolls that back, and an incomplete file that was built anew is not used.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 GLOBALS: Final = "globals"
 BUILD, CONTINUE = "build", "continue"
-"""Whether the file is new, and worthless until it is complete, or goes on from what it holds."""
+"""Whether the file is new, and worthless until it is complete, or is folded further from where it ends."""
 NICENESS: Final = 5
-"""Beside it the worker answers for its other partitions."""
+"""The niceness of the process: meanwhile the worker answers for its other partitions."""
 FRAMES_AHEAD: Final = 1
-"""Frames read while one is folded."""
+"""The number of frames read ahead while one is folded."""
 
 
 def main() -> None:
@@ -50,7 +50,7 @@ def main() -> None:
         shard.begin_build()
     frames: queue.Queue[bytes] = queue.Queue(FRAMES_AHEAD)
     threading.Thread(target=_read, args=(frames,), daemon=True).start()
-    # What is folded has no cycles, and looking for them would take a tenth of the time.
+    # A fold creates no reference cycles, and looking for them would take a tenth of the time.
     gc.disable()
     write_frame(sys.stdout.buffer, b"")
     while frame := frames.get():
@@ -61,14 +61,14 @@ def main() -> None:
 
 
 def _fold(shard: Shard, frame: bytes) -> int:
-    """Fold records; return how many void decisions there were among them."""
+    """Fold records; return the number of void decisions among them."""
     records, before = unpack(frame), shard.ledger.void_decisions
     shard.fold(records[0].position.topic, records)
     return shard.ledger.void_decisions - before
 
 
 def _read(frames: queue.Queue[bytes]) -> None:
-    """Queue what comes in, and end the process when nothing more can come."""
+    """Queue the frames from stdin, and end the process when stdin ends."""
     while (frame := read_frame(sys.stdin.buffer)) is not None:
         frames.put(frame)
     os._exit(0)

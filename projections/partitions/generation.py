@@ -41,14 +41,14 @@ def delete_shard(folder: Path, partition: int) -> bool:
 
 
 def _ignore_changes(_owner: Owner, _ids: Sequence[str]) -> None:
-    """Do nothing with what a shard folds."""
+    """Ignore the changes that a shard folds."""
 
 
 class Generation:
     """One complete set of shards: it opens the files in its folder, each as far as it was folded."""
 
     def __init__(self, folder: Path, log: Log, partitions: int, on_change: OnChange = _ignore_changes) -> None:
-        """`on_change` is told what the shards fold; by default nobody is: they are not searched yet."""
+        """Call `on_change` with the owner and ids of memories that change; by default changes are ignored."""
         self.folder = folder
         self._log = log
         self._partitions = partitions
@@ -58,7 +58,7 @@ class Generation:
         """Open a partition's shard, by default in its own file of the folder. Raises ShardDamaged, ShardUnavailable."""
 
         def belongs(owner: Owner) -> bool:
-            """Return whether decisions of an owner stand in the ledger of the partition."""
+            """Return whether an owner's decisions belong to the ledger of the partition."""
             if owner.is_partition:
                 return owner == partition_owner(partition)
             return not owner.is_global and partition_of(owner.key, self._partitions) == partition

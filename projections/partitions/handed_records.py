@@ -1,4 +1,4 @@
-"""Records of the log as frames, in which a worker hands them to a process that folds them; see `fold_process`."""
+"""The frames in which a worker hands records of the log to a process that folds them; see `fold_process`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 FRAME_BYTES: Final = 8 << 20
-"""A frame ends with the record that makes it as long, so that a process holds little of the log."""
+"""A frame ends with the record that brings it to this size, so that a process holds little of the log in memory."""
 
 
 def pack(records: Sequence[Record]) -> Iterator[bytes]:

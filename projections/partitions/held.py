@@ -1,4 +1,4 @@
-"""A user whose partition a worker holds: found once, where a request or a record comes in, and passed on."""
+"""A user whose partition a worker holds: looked up once, where a request or a record comes in, and passed on."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 
 class Held:
-    """An owner with the partition that has the owner's messages, and the lease of it when this was made.
+    """An owner with the partition of the owner's messages, and its lease when this object was created.
 
-    What is read is always that of the shard of now: while the reader waits, a rebuild may put another one in its place,
-    and where the partition is released everything raises NotHeld.
+    Every read uses the present shard: while the reader waits, a rebuild may replace it, and after the partition is
+    released every read raises NotHeld.
     """
 
     __slots__ = ("_find", "_name", "lease", "owner")
 
     def __init__(self, owner: Owner, lease: Lease, find: Callable[[], Shard]) -> None:
-        """`find` returns the shard of now, or raises NotHeld."""
+        """Read from the shard that `find` returns; it returns the present one, or raises NotHeld."""
         self.owner = owner
         self.lease = lease
         self._name = name_of(owner)
@@ -38,7 +38,7 @@ class Held:
 
     @property
     def partition(self) -> int:
-        """That of the owner's messages."""
+        """The partition of the owner's messages."""
         return self.lease.partition
 
     @property
@@ -53,7 +53,7 @@ class Held:
 
     @property
     def damage(self) -> Damage | None:
-        """What is wrong with the owner's history, None where nothing is. Raises NotHeld."""
+        """The damage to the owner's history, None if there is none. Raises NotHeld."""
         return self.shard.ledger.damages.of(self._name)
 
     def _whole(self) -> Shard:
@@ -70,16 +70,16 @@ class Held:
 
     @property
     def folded_state(self) -> UserState:
-        """The owner's state as far as it could be folded, be it whole or not: for who erases the user.
+        """The owner's state as far as it could be folded, whole or not: for the erasure of the user.
 
         Raises NotHeld, ShardDamaged, ShardUnavailable.
         """
         return self.shard.ledger.state(self.owner)
 
     async def load(self) -> None:
-        """Read the owner's state into the cache, others having their turn; `state` does it otherwise, in one go.
+        """Read the owner's state into the cache, yielding to the event loop; `state` would read it without yielding.
 
-        Raises NotHeld, HistoryDamaged at once. A shard that is closed or exchanged meanwhile is left to `state`.
+        Raises NotHeld, HistoryDamaged at once. If the shard is closed or replaced meanwhile, `state` reads it anew.
         """
         with suppress(sqlite3.ProgrammingError):
             await self._whole().ledger.states.load(self.owner)

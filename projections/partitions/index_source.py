@@ -1,4 +1,4 @@
-"""What the index is made from: entries of the active memories in the shards that a worker holds."""
+"""The source of the index: entries of the active memories in the shards that a worker holds."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ShardIndexSource:
         return owner.is_global or self._shards.counts(owner)
 
     def entries(self, owner: Owner, encoding: Encoding | None = None) -> Sequence[IndexEntry]:
-        """Return index entries of a user's active memories, of an encoding or that which serves. Raises NotHeld."""
+        """Return index entries of a user's active memories, in `encoding` or else the serving one. Raises NotHeld."""
         if (chosen := encoding or self._shards.encoding) is not None:
             return entries_of(owner, self._shards.of(owner).ledger, chosen)
         return Entries(owner, lambda: self._shards.of(owner).ledger)
@@ -39,5 +39,5 @@ class ShardIndexSource:
     def split(
         self, owner: Owner, ids: Sequence[str], encoding: Encoding | None = None
     ) -> tuple[list[IndexEntry], dict[str, int]]:
-        """Return entries of the active ones of these memories, and at which version others are gone. Raises NotHeld."""
+        """Return entries of those memories that are active, and the version of each that is gone. Raises NotHeld."""
         return split(owner, self._shards.of(owner).ledger, ids, encoding or self._shards.encoding)

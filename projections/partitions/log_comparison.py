@@ -1,4 +1,4 @@
-"""The comparison of a shard with the log: whether it is a fold of this log, whose ledger is what was appended."""
+"""The comparison of a shard with the log: whether it is a fold of this log, and whether its ledger is intact."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class LogComparison:
         """
 
     async def follows_log(self, shard: Shard) -> bool:
-        """Return whether the records folded are those of this log: not of another one, or of an older copy.
+        """Return whether the records folded are those of this log, and not of another one or of an older copy.
 
-        It is asked each time that the partition comes: a log can be restored under workers that run.
+        This is checked each time that the partition arrives: a log can be restored under running workers.
         """
         return await are_of(shard.log, shard.partition, shard.positions(shard.topics))
 
     async def lost_head(self, shard: Shard) -> Damage | None:
-        """Return what is wrong where the log does not reach the head that was folded, or has another record there."""
+        """Return the damage if the log ends before the head that was folded, or has another record there."""
         topic, reached = shard.ledger_topic, shard.offset(shard.ledger_topic)
         if not reached:
             return None
@@ -51,14 +51,14 @@ class LogComparison:
         return Damage(PARTITION, topic, shard.partition, min(end, reached - 1), what)
 
     async def damage(self, shard: Shard) -> Damage | None:
-        """Return what is wrong with the ledger of a shard's partition; None where it is what was appended."""
+        """Return the damage to the ledger of a shard's partition; None if it is what was appended."""
         damage, place = shard.ledger.damages.of_all(), (shard.ledger_topic, shard.partition)
         if damage is None and self.kept_head is not None:
             damage = _head_damage(shard, *self.kept_head(*place))
         return damage or await self.damage_since_kept(shard)
 
     async def damage_since_kept(self, shard: Shard) -> Damage | None:
-        """Return what is wrong where a head that was kept elsewhere contradicts the log; None where none does."""
+        """Return the damage if a head that was kept elsewhere contradicts the log; None if none does."""
         for kept in self.kept_elsewhere.get((shard.ledger_topic, shard.partition), ()):
             if (damage := await _damage_since(shard, *kept)) is not None:
                 return damage

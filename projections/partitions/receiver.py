@@ -35,7 +35,7 @@ WORTH_RECORDS: Final = 20_000
 """A copy that saves folding no more records than this is not fetched: folding them takes about four seconds."""
 CHECKSUM_BYTES: Final = 32
 WRITE_BYTES: Final = 4 << 20
-"""What is received is written in pieces of this size."""
+"""The size of the pieces in which a received file is written."""
 SPARE_BYTES: Final = 256 << 20
 """How much a copy must leave free on the disk, for the other shards."""
 PROGRESS_SECONDS: Final = 5.0
@@ -54,14 +54,14 @@ class Offer:
     """A file of a partition's shard that another worker sends on request."""
 
     url: str
-    """Of the worker that has it."""
+    """The URL of the worker that has it."""
     partition: int
     offsets: Mapping[str, int]
-    """For each topic the offset up to which it is folded."""
+    """The offset up to which each topic is folded."""
     version: int
-    """Of its tables."""
+    """The version of its tables."""
     size: int
-    """In bytes, without the checksum."""
+    """The size in bytes, without the checksum."""
 
 
 class ShardSource(Protocol):
@@ -80,7 +80,7 @@ def checksum() -> blake2b:
 
 
 class ShardReceiver:
-    """Fetches copies of shards, each beside the shard's own file, and puts them in its place."""
+    """Fetches copies of shards, each into the folder of the shard's own file, and replaces that file with the copy."""
 
     def __init__(self, log: Log, source: ShardSource, worth: int = WORTH_RECORDS) -> None:
         """Fetch nothing that saves folding no more than `worth` records."""
@@ -107,7 +107,7 @@ class ShardReceiver:
     async def fetch(self, shard: Shard, lease: Lease) -> Path | None:
         """Return a verified copy that is far ahead of the shard; None when there is none, or the lease has ended.
 
-        It keeps about WRITE_BYTES in memory, and leaves nothing on the disk but what it returns.
+        It keeps about WRITE_BYTES in memory, and leaves nothing on the disk except the copy that it returns.
         """
         ends = await ends_of(self._log, shard.topics, shard.partition)
         own = sum(shard.offset(topic) for topic in shard.topics)
@@ -145,10 +145,10 @@ class ShardReceiver:
         return copy
 
     async def _download(self, offer: Offer, copy: Path, lease: Lease) -> None:
-        """Write the file, and flush it to the disk: what replaces a shard must outlive a power cut.
+        """Write the file, and flush it to the disk: the replacement of a shard must survive a power cut.
 
         A thread writes and hashes one piece while the next is received. The last CHECKSUM_BYTES received may be the
-        checksum, which is no part of the file, so they are always kept back.
+        checksum, which is not part of the file, so they are always held back.
         """
         free = shutil.disk_usage(copy.parent).free
         _require(
@@ -168,7 +168,7 @@ class ShardReceiver:
             digest.update(piece)
 
         async def hand_over() -> None:
-            """Have everything written but what may be the checksum, while more is received."""
+            """Start writing everything except what may be the checksum, while more is received."""
             nonlocal writing, unwritten, size
             await writing
             _require(lease.is_valid, MOVED)
@@ -226,16 +226,16 @@ def positions_of(copy: Path) -> list[LogPosition]:
 
 
 def put_in_place(copy: Path, path: Path) -> None:
-    """Move a copy to the place of a shard's file, which must be closed. A kill in between leaves no file, or the copy.
+    """Replace a shard's file, which must be closed, with a copy. A kill in between leaves no file, or the copy.
 
-    Nothing may be left of the old file: SQLite would play its write-ahead log into the new one.
+    No part of the old file may remain: SQLite would replay its write-ahead log into the new one.
     """
     remove(path)
     copy.replace(path)
 
 
 def remove(path: Path) -> None:
-    """Remove a shard's file, which must be closed, and what SQLite and we keep beside it."""
+    """Remove a shard's file, which must be closed, together with SQLite's companion files and our own."""
     for name in ("", "-wal", "-shm", "-is-damaged"):
         path.with_name(path.name + name).unlink(missing_ok=True)
 

@@ -16,9 +16,10 @@ ROWS_A_STEP: Final = 2_000
 
 
 async def remove_expired(log: Log, shards: Shards, partition: int | None = None, rows: int = ROWS_A_STEP) -> int:
-    """Remove the observations before each input topic's earliest offset, of one partition or of all; return how many.
+    """Remove the observations before each input topic's earliest offset, of one partition or of all.
 
-    Decisions stay, and so do the ids of covered pieces: what is delivered again is not extracted again.
+    Returns their number. Decisions stay, and so do the ids of covered pieces: a piece that is delivered again is not
+    extracted again.
     """
     removed = 0
     for shard in shards.all():
@@ -31,7 +32,7 @@ async def remove_expired(log: Log, shards: Shards, partition: int | None = None,
 
 
 async def _remove(log: Log, shards: Shards, shard: Shard, topic: str, rows: int) -> int:
-    """Remove in steps of so many rows; the event loop gets its turn between two."""
+    """Remove observations in steps of `rows`, yielding to the event loop between two steps."""
     earliest = await log.earliest(topic, shard.partition)
     if earliest <= shard.removed_before.get(topic, 0):
         return 0

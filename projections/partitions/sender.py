@@ -1,4 +1,4 @@
-"""State transfer, sending: offers files of shards that are closed here to the workers that have their partitions."""
+"""The sending side of a state transfer: offers closed shard files to the workers that now have their partitions."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class ShardSender:
     """
 
     def __init__(self, path_of: Callable[[int], Path], is_open: Callable[[int], bool]) -> None:
-        """`is_open` returns whether a partition's shard is open here, or about to be opened."""
+        """Send no shard for which `is_open` returns that it is open here, or about to be opened."""
         self._path_of = path_of
         self._is_open = is_open
         self._transfers: defaultdict[int, set[_Transfer]] = defaultdict(set)
 
     async def offer(self, partition: int) -> Offer | None:
-        """Return what there is of a partition, without a URL; None when there is nothing. Raises InUse."""
+        """Return an offer of a partition's file, without a URL; None if there is no usable file. Raises InUse."""
         self._require_unused(partition)
         return await run_in_thread(_offer_of, self._path_of(partition), partition)
 
@@ -64,7 +64,7 @@ class ShardSender:
             transfer.close()
 
     async def revoke(self, partition: int) -> None:
-        """End the transfers of a partition. Called before its shard is opened, when `is_open` says so already."""
+        """End the transfers of a partition. To be called before its shard is opened, once `is_open` returns True."""
         for transfer in self._transfers.pop(partition, ()):
             await run_in_thread(transfer.close)
 
@@ -77,7 +77,7 @@ class _Transfer:
     """A file that is being read, in threads.
 
     It must be closed before SQLite opens the same file: POSIX drops a process's locks on a file as soon as the process
-    closes any descriptor of it, and SQLite would go on without its locks. So `close` waits for a read that goes on.
+    closes any descriptor of it, and SQLite would continue without its locks. So `close` waits for a read in progress.
     """
 
     def __init__(self, path: Path) -> None:
@@ -96,7 +96,7 @@ class _Transfer:
             return part
 
     def close(self) -> None:
-        """Close the file, after the read that goes on."""
+        """Close the file, after the read in progress."""
         with self._busy:
             if not self.is_closed:
                 self.is_closed = True
@@ -104,7 +104,7 @@ class _Transfer:
 
 
 def _offer_of(path: Path, partition: int) -> Offer | None:
-    """Return what a file is a fold of, once its write-ahead log, which a killed process may have left, is in it."""
+    """Return the offer of a file, after merging the write-ahead log that a killed process may have left."""
     if not path.exists() or is_damaged(path):
         return None
     try:

@@ -38,7 +38,7 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
         self._log = log
         self.listener: ShardListener = NoListener()
         self.encoding: Encoding | None = None
-        """Vectors that searches read instead of the log's; None: the log's."""
+        """The encoding whose vectors searches read instead of the log's; None for the log's."""
         self.assignment = Assignment(move_seconds)
         self.generation = Generation(prepare_folder(folder), log, partitions, self._mark_dirty)
         self.globals = self.generation.open_globals()
@@ -55,7 +55,7 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
         return {partition: generation.open(partition) for partition in self.held()}, generation.open_globals()
 
     def switch(self, folder: Path, shards: dict[int, Shard], shared: Shard) -> list[Shard]:
-        """Put another generation in the place of this one. Returns the old shards, retired, for the caller to close."""
+        """Replace this generation with another. Returns the old shards, retired, for the caller to close."""
         old = self._open_shards()
         self.generation = Generation(folder, self._log, self.partitions, self._mark_dirty)
         self.globals = shared
@@ -96,7 +96,7 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
         return self.assignment.shard(partition)
 
     def resolve(self, owner: Owner) -> Held:
-        """Return an owner with what has the owner's memories, to be passed on."""
+        """Return an owner together with the lease and the shard of the owner's memories, to be passed on."""
         partition = self.partition(owner)
         find = (lambda: self.globals) if owner.is_global else partial(self.assignment.shard, partition)
         return Held(owner, self.assignment.lease(partition), find)
@@ -140,7 +140,7 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
     async def up_to(self, topic: str, partition: int, offset: int) -> None:
         """Fold a topic's partition up to `offset`. Raises NotHeld, ShardDamaged, ShardUnavailable.
 
-        A rebuild may put another shard in the place of one that folds; then that one is folded as well.
+        A rebuild may replace a shard while it folds; then its replacement is folded as well.
         """
         while True:
             shard = self._folding(topic, partition)
@@ -165,6 +165,6 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
         return self.globals if topic == GLOBALS.name else self.at(partition)
 
     async def come_to_end(self, owner: Owner) -> None:
-        """Fold everything that the log holds of an owner. Raises as `up_to`."""
+        """Fold all decisions that the log holds of an owner. Raises as `up_to`."""
         topic, partition = self.resolve(owner).ledger_place
         await self.up_to(topic, partition, await self._log.end(topic, partition))

@@ -28,23 +28,23 @@ log = logging.getLogger("mnemolog.shard")
 
 
 class ShardListener(Protocol):
-    """What keeps up with the shards: `IndexSync`. Its methods run to their end on the event loop, without waiting."""
+    """A follower of the shards: `IndexSync`. Its methods run to their end on the event loop, without waiting."""
 
     def mark_dirty(self, owner: Owner, ids: Iterable[str]) -> None:
-        """Take in that memories have changed; a shard has just folded it."""
+        """Note that memories have changed; a shard has just folded the change."""
         ...
 
     def mark_missed(self, shard: Shard) -> None:
-        """Take in that a shard is about to be held."""
+        """Note that a shard is about to be held."""
         ...
 
     def forget(self, owners: Iterable[Owner]) -> None:
-        """Take in that the shard of these users has been closed."""
+        """Note that the shard of these users has been closed."""
         ...
 
 
 class NoListener:
-    """Keeps up with nothing."""
+    """A listener that ignores every change."""
 
     def mark_dirty(self, owner: Owner, ids: Iterable[str]) -> None:
         """Do nothing."""
@@ -57,7 +57,7 @@ class NoListener:
 
 
 class HeldShards(Protocol):
-    """What a takeover adds to: `Shards`. Each attribute is as it is now."""
+    """The shards that a takeover adds to: `Shards`. Each attribute has its present value."""
 
     partitions: int
     assignment: Assignment
@@ -69,21 +69,21 @@ class HeldShards(Protocol):
 class Takeover:
     """Takes over the partitions that this worker is assigned: each is held when its shard is folded to the log's end.
 
-    Nothing is held whose ledger is not what was appended.
+    A partition whose ledger is not what was appended is not held.
     """
 
     def __init__(self, shards: HeldShards, log: Log) -> None:
-        """Begin with no partition; those taken over are held in the assignment of `shards`."""
+        """Start with no partition; those taken over are held in the assignment of `shards`."""
         self._shards = shards
         self._assignment = shards.assignment
         self._opening: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
-        """Held while a partition is opened and folded: nothing else may use its file then."""
+        """The locks held while a partition is opened and folded: nothing else may use its file then."""
         self.comparison = LogComparison()
         self._refolded: set[int] = set()
-        """Partitions whose damaged ledger was folded anew by this process, to see whether the log is whole again."""
+        """The partitions whose damaged ledger this process has folded anew, to check whether the log is whole again."""
         self.sender = ShardSender(lambda partition: path_in(shards.generation.folder, partition), self._is_open)
         self.receiver: ShardReceiver | None = None
-        """Fetches shards from other workers; None where there are none."""
+        """The receiver that fetches shards from other workers; None if there are no others."""
         self.fold_processes = FoldProcesses(log, shards.partitions)
         self._globals_opened = False
         self._globals_opening = asyncio.Lock()
@@ -128,7 +128,7 @@ class Takeover:
                 self._assignment.hold(partition, shard)
 
     async def fold_globals(self) -> None:
-        """Fold global memories, which another worker may have decided. Raises ShardDamaged, ShardUnavailable."""
+        """Fold global memories, which other workers decide as well. Raises ShardDamaged, ShardUnavailable."""
         async with self._globals_opening:
             if not self._globals_opened:
                 await self._start_over_if_strange(self._shards.globals)
@@ -147,9 +147,9 @@ class Takeover:
         return [number for number, shard in sorted(held.items()) if await self.comparison.damage_since_kept(shard)]
 
     async def _require_whole(self, shard: Shard) -> None:
-        """Raise LedgerDamaged where the ledger of a shard's partition is not what was appended.
+        """Raise LedgerDamaged if the ledger of a shard's partition is not what was appended.
 
-        A shard that has met damage is folded anew first, once: the log may have been mended since.
+        A shard that has found damage is first folded anew, once: the log may have been mended since.
         """
         number = -1 if shard is self._shards.globals else shard.partition
         damage = await self.comparison.damage(shard)
@@ -179,7 +179,7 @@ class Takeover:
         shard.close()
 
     def has(self, partition: int) -> bool:
-        """Return whether a partition is this worker's, or may become so at once."""
+        """Return whether a partition is this worker's, or may become its own at any moment."""
         assigned = self._assignment.partitions
         return assigned is None or partition in assigned or self._is_open(partition)
 

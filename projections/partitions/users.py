@@ -1,4 +1,4 @@
-"""The users of a worker: who they are, whose history is damaged, who was erased, and the digests over all."""
+"""The users of a worker, those with a damaged history, those that were erased, and the digests over all of them."""
 
 from __future__ import annotations
 
@@ -20,45 +20,45 @@ class Users:
     """The users that this worker decides about, in the shards that it holds; global owners too, each on one worker."""
 
     def __init__(self, shards: Callable[[], Sequence[Shard]], counts: Callable[[Owner], bool]) -> None:
-        """`shards` returns those held now; `counts` whether this worker decides about an owner."""
+        """Read the shards that `shards` returns, of the owners that this worker decides about according to `counts`."""
         self._shards = shards
         self._counts = counts
 
     def owners(self) -> list[Owner]:
         """Return every user that this worker decides about; global owners too, each on one worker of the group.
 
-        Those whose history is damaged are not among them: nothing is decided about them.
+        Users with a damaged history are left out: nothing is decided about them.
         """
         found = [(owner, shard.ledger.damages) for shard in self._shards() for owner in shard.ledger.owners()]
         return [owner for owner, damages in found if self._counts(owner) and damages.of(name_of(owner)) is None]
 
     def damages(self) -> list[Damage]:
-        """Return what is wrong with the histories that this worker folds; global ones are every worker's."""
+        """Return the damage to the histories that this worker folds; every worker folds the global ones."""
         return [damage for shard in self._shards() for damage in shard.ledger.damages.all().values()]
 
     def require_whole(self, tenant: str | None = None) -> None:
-        """Raise HistoryDamaged where the history of a user, or of one of a tenant, is damaged."""
+        """Raise HistoryDamaged if the history of any user, or of any user of a tenant, is damaged."""
         for damage in self.damages():
             if tenant is None or not damage.user or damage.user.partition("/")[0] == tenant:
                 raise HistoryDamaged(damage)
 
     def known(self, others: Iterable[Owner] = ()) -> list[Owner]:
-        """Return whom this worker has anything of, decided or not, and those of some others that are its own."""
+        """Return the owners of all decisions and observations of this worker, and those of `others` that it owns."""
         found = (owner for shard in self._shards() for owner in (*shard.ledger.owners(), *shard.observations.owners()))
         mine = (owner for owner in others if not owner.is_partition)
         return [owner for owner in dict.fromkeys([*found, *mine]) if self._counts(owner)]
 
     def erasures(self) -> list[tuple[Owner, str]]:
-        """Return each user that this worker decides about and who was erased, and the item that said so last."""
+        """Return each erased user that this worker decides about, with the item that erased the user last."""
         return [one for shard in self._shards() for one in shard.ledger.erasures() if self._counts(one[0])]
 
     def erased_memories(self) -> list[tuple[Owner, str, str]]:
-        """Return the owner and the id of each memory that was erased here, and the item that said so."""
+        """Return the owner and the id of each memory that was erased here, with the item that erased it."""
         found = (one for shard in self._shards() for one in shard.ledger.erased_memories())
         return [one for one in found if self._counts(one[0])]
 
     def erased_memory(self, tenant: str, memory_id: str) -> tuple[Owner, str] | None:
-        """Return the owner of a tenant's memory that was erased, and the item that said so; None for any other."""
+        """Return the owner of a tenant's erased memory, with the item that erased it; None for any other memory."""
         found = (shard.ledger.erased_memory(memory_id) for shard in self._shards())
         return next((one for one in found if one is not None and one[0].tenant == tenant), None)
 

@@ -1,4 +1,4 @@
-"""Search in the index over a user's and the global memories, joined with what only the shard knows."""
+"""Search in the index over a user's and the global memories, joined with the data that only the shard has."""
 
 from __future__ import annotations
 
@@ -70,27 +70,27 @@ NO_SLOTS: Final[Mapping[str, float]] = {}
 _NONE: Final = -1
 _memory_id: Final[Callable[[Memory], str]] = attrgetter("memory_id")
 TURNS_WITH_MEMORIES: Final = 50
-"""Turns whose memories take part even where no leg found them."""
+"""The number of best turns whose memories take part even if no leg found them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What is looked for in a user's memories, and how."""
+    """A search request: the text and the options of a search in a user's memories."""
 
     text: str
     filters: Filters = NO_FILTERS
     as_of: datetime | None = None
-    """None: as it is now."""
+    """The instant whose state is searched; None for the present."""
     limit: int = 5
     scope: str = "all"
     include_global: bool = True
     min_score: float = 0.0
     understand_time: bool = True
-    """Whether what was true at a time that the text names comes first."""
+    """Whether memories that were true at a time named in the text come first."""
     with_past: bool = True
-    """Whether a question for what was before finds what was superseded."""
+    """Whether a question about the past finds superseded memories."""
     hops: int = 1
-    """2: what the best memories are about is looked for too."""
+    """1, or 2 to search also for the topics of the best memories."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,37 +110,37 @@ class FoundTurn:
     turn: Turn
     score: float
     keyword: float
-    """How well its words match, 0 to 1; 1 for the turn that matches best."""
+    """The match of its words, 0 to 1; 1 for the turn that matches best."""
     semantic: float
-    """The same of its meaning; 0 where it is in the question's language."""
+    """The match of its meaning, 0 to 1; 0 if it is in the question's language."""
     superseded_by: str | None = None
-    """The memory that holds in the place of all that came from it; None where something of it holds."""
+    """The memory that supersedes all memories from this turn; None if one of them is still valid."""
 
     @property
     def said_at(self) -> datetime:
-        """When it was said, by its effective time."""
+        """The effective time of the turn."""
         return effective_time(self.turn.message, self.turn.recorded_at)
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question as the index is asked."""
+    """A question prepared for the index."""
 
     whose: Sequence[Held]
-    """The user whose memories are searched, and the owner of global ones, as far as they are asked for."""
+    """The owners to search: the user, and the owner of global memories, as far as the question includes them."""
     question: Question
     tokens: tuple[str, ...]
     views: Sequence[View]
-    """None while the embedder is away: then by words alone."""
+    """The vectors of the question; empty while the embedder is away, so that words alone are searched."""
     now: datetime
     past: Mapping[Owner, UserState] | None = None
-    """The states that are searched, as they were then; None for those of now."""
+    """The past states to search; None for the present ones."""
     span: Span | None = None
     """The time that the text names."""
     slot: SlotAsked | None = None
     """The slot that it asks for."""
     asks_for_plans: bool = False
-    """Whether it asks for what lies ahead."""
+    """Whether it asks for plans."""
 
     @property
     def at(self) -> datetime:
@@ -154,20 +154,20 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """What was found of one user's memories, and is shown; a row each."""
+    """The visible memories found for one owner, one row for each."""
 
     owner: Owner
     table: MemoryRows
     rows: Rows
-    """Of the table."""
+    """The rows of the table."""
     memories: list[Memory]
     cosines: Scored
-    """The semantic leg's scores; NaN where it has not found a memory."""
+    """The scores of the semantic leg; NaN for a memory that it has not found."""
     words: Scored
-    """The keyword leg's likewise."""
+    """The scores of the keyword leg; NaN for a memory that it has not found."""
     importance: Scored
     places: Rows
-    """In the semantic leg, as `vectors` has it; -1 where it has not found a memory."""
+    """The places in the semantic leg, as in `vectors`; -1 for a memory that it has not found."""
     vectors: Mapping[str, Vectors]
     """Those that the index has in memory."""
 
@@ -197,7 +197,7 @@ class Candidates:
         )
 
     def said(self, turns: TurnMatches | None) -> Scored:
-        """Return how well the turns match that each came from; NaN for global ones."""
+        """Return the match of the turns from which each memory came; NaN for global ones."""
         if turns is None or self.owner.is_global:
             return np.full(len(self.rows), np.nan)
         return self.table.evidence(self.rows, turns)
@@ -205,38 +205,38 @@ class Candidates:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """What was found that is shown at an instant; there may be more, of no higher cosine than `deepest`."""
+    """The memories found that are visible at an instant. Others may exist, with a cosine of at most `deepest`."""
 
     owners: Sequence[Owner]
     memories: Sequence[Memory]
     parts: Parts
-    """Of each memory, in that order."""
+    """The parts of the memories' scores, in their order."""
     at: datetime
     deepest: float
     vectors: Mapping[Owner, Mapping[str, Vectors]] = field(default_factory=dict)
     """Those that the index has in memory."""
     turns: TurnMatches | None = None
-    """How the owner's turns match; None where only global memories are asked for."""
+    """The matches of the owner's turns; None if only global memories are searched."""
     meanings: TurnMeanings | None = None
-    """How near the owner's turns in other languages are; None where there are none with a vector."""
+    """The nearness of the owner's turns in other languages; None if none of them has a vector."""
     span: Span | None = None
     """The time that the query names."""
     tokens: tuple[str, ...] = ()
-    """What the query searches for."""
+    """The tokens of the query."""
     slot_asked: SlotAsked | None = None
     """The slot that the query asks for."""
     forms: int = 0
     """The forms that the query asks for, a bit each."""
     by_words: bool = False
-    """Whether nothing was searched by its meaning, because the embedder was away."""
+    """Whether words alone were searched, because the embedder was away."""
     language: str | None = None
-    """Of the query."""
+    """The language of the query."""
     named: Mask | None = None
     """The turns that have what the query names letter by letter, as `parts.named`."""
     scale: tuple[float, float] = (1.0, 0.0)
-    """Of the encoder's cosines, to those that relevance is told by."""
+    """The scale from the encoder's cosines to those on which relevance is based."""
     text: str = ""
-    """Of the query."""
+    """The text of the query."""
     asking: View | None = None
     """The query as relevance asks the built-in encoder's vectors; None where another one serves, or none."""
     passed: frozenset[str] = frozenset()
@@ -253,7 +253,7 @@ class Pool:
         return self.parts.formed is not None and bool(self.parts.formed.any())
 
     def share_of(self, text: str) -> float:
-        """Return what of the weight of the query's words stands in a text."""
+        """Return the share of the weight of the query's words that a text contains."""
         held = set(tokens(text[:MAX_CHARACTERS])).intersection(self.tokens)
         rarity: Callable[[str], float] = (lambda _: 1.0) if self.turns is None else self.turns.words.rarity
         total = sum(map(rarity, self.tokens))
@@ -276,7 +276,7 @@ class Pool:
         ).best(limit)
 
     def with_hop(self, found: Sequence[Candidates]) -> Pool:
-        """Return it with what a second search has found."""
+        """Return the pool with the candidates of a second search."""
         place_of = {memory.memory_id: place for place, memory in enumerate(self.memories)}
         owners, memories = list(self.owners), list(self.memories)
         parts, hops = self.parts, list[tuple["Rows", Candidates]]()
@@ -299,19 +299,19 @@ class Pool:
 
 
 class SearchedIndex(Protocol):
-    """What is searched: IndexSync, or an index that was made for a comparison."""
+    """The index to search: IndexSync, or an index built for a comparison."""
 
     async def search(self, owner: Owner, query: IndexQuery) -> Legs:
         """Search one user's memories. Raises IndexUnavailable, ShardUnavailable."""
         ...
 
     def mark_dirty(self, owner: Owner, ids: Iterable[str]) -> None:
-        """Have memories written again: what was found is not what the shard has."""
+        """Queue memories to be written again, because a hit differs from the shard."""
         ...
 
 
 class MemoryVectors:
-    """The vectors of memories: those that an index has in memory, and else read where searches read them."""
+    """The vectors of memories: those that an index has in memory, and others read from encoding or shard."""
 
     def __init__(self, shards: Shards) -> None:
         self._shards = shards
@@ -375,15 +375,15 @@ class IndexSearch:
         """Held while one is made: several threads that compute take the interpreter's lock from the event loop."""
 
     def zone_of(self, held: Held) -> tzinfo:
-        """Return by which clock a user lives now: that of the newest turn that names one, else the default."""
+        """Return a user's present time zone: that of the newest turn that names one, else the default."""
         return held.shard.turns.last_zone(held.owner) or self._zone
 
     async def views(self, query: str) -> Sequence[View]:
-        """Return what a query means in each space that memories have. Raises EmbedderUnavailable, EmbedderRefused."""
+        """Return a query's view in each space that memories have. Raises EmbedderUnavailable, EmbedderRefused."""
         return await views_of(self._embedder, query)
 
     async def views_if_there(self, query: str) -> Sequence[View]:
-        """Return what a query means in each space; none while the embedder is away. Raises EmbedderRefused."""
+        """Return a query's view in each space; none while the embedder is away. Raises EmbedderRefused."""
         return await self._questions.of(query)
 
     async def past_state(self, held: Held, as_of: datetime) -> UserState:
@@ -672,7 +672,7 @@ class IndexSearch:
         return Candidates(owner, table, shown, memories, cosines, words, importance, places, legs.vectors), below
 
     async def _note_wrong(self, held: Held, state: UserState, wrong: set[str]) -> None:
-        """Have memories written to the index again of which it has something else than the shard."""
+        """Queue memories to be written to the index again whose entries there differ from the shard."""
         if any(memory_id not in state.memories for memory_id in wrong):
             # of another log, or decided by another worker, who has the user now
             await self._shards.come_to_end(held.owner)
@@ -688,7 +688,7 @@ class IndexSearch:
         return table.citing(state, found, held.shard.observations.citing_each)
 
     def _among(self, state: UserState, asked: Asked, filters: Filters) -> frozenset[str] | None:
-        """Return the active memories that meet what an index knows nothing of; None for every one."""
+        """Return the active memories that meet conditions not in the index; None if there are none."""
         if (condition := filters.unindexed) is None:
             return None
         columns = self._columns.of(state) if asked.past is None else Columns(state)
@@ -715,7 +715,7 @@ class IndexSearch:
         return Legs(keyword=found[0].keyword, semantic=tuple(hits[: query.limit]), vectors=vectors)
 
     async def _search(self, held: Held, state: UserState, asked: IndexQuery, *, is_past: bool) -> Legs:
-        """Search the index; a past state has an index of its own, made for this one question."""
+        """Search the index; a past state has an index of its own, built for this one question."""
         if not is_past:
             return await self._index_sync.search(held.owner, asked)
         return await search_state(held.owner, state, lambda: held.shard.ledger, self._shards.encoding, asked)
@@ -729,7 +729,7 @@ def _asking(views: Sequence[View]) -> View | None:
 
 
 def _once(found: list[Candidates]) -> list[Candidates]:
-    """Return what was found, a memory once: of a personal and a global one with the same id, the global one."""
+    """Return the candidates without duplicates: of a personal and a global one with the same id, the global one."""
     if len(found) < 2:  # noqa: PLR2004 - of one owner there is each once
         return found
     [mine, shared] = found
@@ -802,7 +802,7 @@ def _meant(found: Candidates, question: str, meanings: TurnMeanings | None) -> S
 
 
 def _others(rows: Rows, found: Candidates) -> Rows:
-    """Return those of some rows of the table that are none of the candidates', without -1."""
+    """Return the rows that do not belong to a candidate, without -1."""
     named = np.zeros(len(found.table) + 1, np.bool_)
     named[rows] = True
     named[found.rows] = False
@@ -810,7 +810,7 @@ def _others(rows: Rows, found: Candidates) -> Rows:
 
 
 def _different(rows: Rows, count: int) -> Rows:
-    """Return the different ones of some rows of a table with so many, without -1."""
+    """Return the distinct rows of a table with `count` rows, without -1."""
     named = np.zeros(count + 1, np.bool_)
     named[rows] = True
     return np.flatnonzero(named[:count])

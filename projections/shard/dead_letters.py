@@ -1,4 +1,4 @@
-"""The fold of dead letters into a shard: which pieces were given up, and which letters were not sent back."""
+"""The fold of dead letters into a shard: the pieces given up, and the letters not sent back."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class DeadLettersFold:
         for record in records:
             try:
                 letter = codec.decode_as(record.value, DeadLetter)
-            except codec.Undecodable:  # what is no letter is one about itself, and cannot be sent back
+            except codec.Undecodable:  # an unreadable record counts as a letter, which cannot be sent back
                 run("insert or ignore into letters values(?,?)", (str(record.position), 0))
                 continue
             letter_id = letter.envelope.event_id
@@ -47,13 +47,13 @@ class DeadLettersFold:
             self._connection.executemany("insert or ignore into given_up values(?,?,?,?,?)", rows)
 
     def given_up(self, owner: Owner, pieces: Iterable[str]) -> dict[str, str]:
-        """Return those of the pieces whose extraction became a dead letter that was not sent back, and why."""
+        """Return the reason for each piece whose extraction became a dead letter that was not sent back."""
         query, name = "select detail from given_up where owner=? and piece=? limit 1", name_of(owner)
         found = ((piece, self._connection.execute(query, (name, piece)).fetchone()) for piece in pieces)
         return {piece: row[0] for piece, row in found if row is not None}
 
     def count(self) -> int:
-        """Return how many letters that were not sent back hold no extraction."""
+        """Return the number of letters that were not sent back and hold no extraction."""
         return int(self._connection.execute("select count(*) from letters where pieces = 0").fetchone()[0])
 
 

@@ -1,6 +1,6 @@
-"""What a shard keeps about erased users and memories, and the deletion of their rows.
+"""A shard's records of erased users and memories, and the deletion of their rows.
 
-Of a user it keeps the cut, before which nothing counts; of a memory, the ids of which nothing may be folded again.
+For a user it keeps the cut, before which nothing counts; for a memory, the ids that must not be folded again.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ _OF_LEDGER: Final = (
     "memories", "vectors", "decisions", "items", "covered", "cited", "closeness",
     "wakes", "reminders", "shown", "raised",
 )  # fmt: skip
-"""Tables that only the ledger fills. When an erasure is folded, they contain exactly what was decided before it."""
+"""The tables that only the ledger fills. When an erasure is folded, their rows are those decided before it."""
 _BY_TOPIC: Final = ("observations", "shown_texts", "repeats", "dead")
 _OF_OBSERVATIONS: Final = ("observations", "shown_texts", "repeats", "said", "dead")
 
 
 class ErasedUsers:
-    """Deletes the rows of erased users, and keeps out whatever is folded later but dates from before the cut.
+    """Deletes the rows of erased users, and rejects records that are folded later but date from before the cut.
 
-    A shard folds its topics one after the other, so it may meet an observation before or after the erasure of its user.
+    A shard folds its topics one after the other, so it may fold an observation before or after its user's erasure.
     Either way the observation's position is compared with the cut.
     """
 
@@ -58,7 +58,7 @@ class ErasedUsers:
         return (name, source) in self._sources
 
     def erased_memory(self, memory_id: str) -> tuple[str, str] | None:
-        """Return the owner's name in the tables and the item that erased a memory; None for one that was not."""
+        """Return the owner's name in the tables and the item that erased a memory; None if it was not erased."""
         query = "select owner, item_id from erased_memories where memory_id=?"
         found: tuple[str, str] | None = self._connection.execute(query, (memory_id,)).fetchone()
         return found
@@ -68,7 +68,7 @@ class ErasedUsers:
         return self._connection.execute("select owner, memory_id, item_id from erased_memories").fetchall()
 
     def erase(self, owner: Owner, event: UserErased, inbox: tuple[str, int]) -> None:
-        """Delete all rows that stem from before the cut; `inbox` is its topic and offset. The caller commits."""
+        """Delete all rows from before the cut; `inbox` is the inbox's topic and cut. The caller commits."""
         name, run = name_of(owner), self._connection.execute
         for table in _OF_LEDGER:
             run(f"delete from {table} where owner=?", (name,))  # noqa: S608 - our own tables
@@ -83,7 +83,7 @@ class ErasedUsers:
             " where o.owner=said.owner and o.event_id=said.event_id and o.offset=said.offset)",
             (name,),
         )
-        run("delete from turn_vectors where owner=?", (name,))  # those of later turns are made again
+        run("delete from turn_vectors where owner=?", (name,))  # those of later turns are computed again
         letters = next((cut.before for cut in event.cut if cut.topic == DEAD_LETTERS.name), 0)
         old = "select letter from given_up where owner=? and offset<?"
         run(f"delete from letters where pieces > 0 and letter in ({old})", (name, letters))  # noqa: S608
@@ -95,7 +95,7 @@ class ErasedUsers:
         self.forget()
 
     def erase_memory(self, owner: Owner, event: MemoryErased, decision: Decision) -> None:
-        """Delete a memory's rows and those of its observations, and its words from decisions until this one.
+        """Delete the rows of a memory and of its observations, and its words from decisions up to this one.
 
         The caller commits.
         """

@@ -1,4 +1,4 @@
-"""Errors of a shard's file, each with what to do about it. Read from SQLite's error code, never from its message."""
+"""Errors of a shard's file, each with its remedy. They follow from SQLite's error code, never from its message."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("mnemolog.shard")
 _STEPS_BETWEEN_CHECKS: Final = 10_000
-"""Steps of SQLite's virtual machine between two checks of the time."""
+"""The number of steps of SQLite's virtual machine between two checks of the time."""
 
 
 class ShardDamaged(Exception):
@@ -46,7 +46,7 @@ class ShardDiskFails(ShardUnavailable):
 
 
 _SHARED_MEMORY_SIZE: Final = 4_874
-"""SQLITE_IOERR_SHMSIZE, which SQLCipher's module does not name: no space for the file beside a write-ahead log."""
+"""SQLITE_IOERR_SHMSIZE, which SQLCipher's module does not define: no space for the shared memory of the log."""
 _KINDS: Final[dict[int, tuple[type[ShardUnavailable], str]]] = {
     sqlite3.SQLITE_FULL: (ShardFull, "free space on its disk"),
     sqlite3.SQLITE_BUSY: (ShardBusy, "end the other program that has it open"),
@@ -59,7 +59,7 @@ _KINDS: Final[dict[int, tuple[type[ShardUnavailable], str]]] = {
 
 
 def trouble(path: Path, error: sqlite3.Error) -> ShardUnavailable | ShardDamaged:
-    """Return the error that says what to do about a failure of SQLite."""
+    """Return the error that states the remedy for a failure of SQLite."""
     if (known := _KINDS.get(_code(error))) is not None:
         kind, advice = known
         return kind(f"{path}: {error}; {advice}, and folding goes on by itself")
@@ -73,7 +73,7 @@ def _code(error: sqlite3.Error) -> int:
 
 @contextmanager
 def advise_on_failure(path: Path) -> Iterator[None]:
-    """Raise ShardUnavailable where the disk does not take a file beside the shards: who asked for it does it again."""
+    """Raise ShardUnavailable if a file in the shards' folder cannot be written: the caller may try again."""
     try:
         yield
     except OSError as error:
@@ -87,9 +87,9 @@ def advise_on_failure(path: Path) -> Iterator[None]:
 
 
 def damage(path: Path, error: Exception) -> ShardDamaged:
-    """Return the error that says what becomes of a file that cannot be read, and mark the file.
+    """Mark a file that cannot be read, and return the error that states what happens to it.
 
-    A mark, because a file may open and be found damaged by a later query only, and its connection is still open then.
+    A mark is needed because a later query may be the first to find the damage, while the connection is still open.
     """
     with suppress(OSError):
         _mark(path).touch()
@@ -102,7 +102,7 @@ def is_damaged(path: Path) -> bool:
 
 
 def set_aside(path: Path) -> None:
-    """Rename a damaged file, so that it can be looked at later. It must not be open anywhere."""
+    """Rename a damaged file, so that it can be examined later. It must not be open anywhere."""
     log.warning("shard %s is damaged: it is kept as %s, and folded anew from the log", path, _aside(path).name)
     for name in (f"{path.name}-wal", f"{path.name}-shm"):
         path.with_name(name).unlink(missing_ok=True)
@@ -122,7 +122,7 @@ def _aside(path: Path) -> Path:
 def find_damaged(folder: Path, seconds: float = math.inf) -> list[Path]:
     """Check the shards in a generation's folder; mark and return those that are damaged.
 
-    A file that cannot be checked now, or not within so many seconds, does not count as damaged.
+    A file that cannot be checked now, or not within `seconds` altogether, does not count as damaged.
     """
     until = time.monotonic() + seconds
     return [path for path in sorted(folder.glob("*.sqlite")) if is_damaged(path) or _fails_check(path, until)]
@@ -130,7 +130,7 @@ def find_damaged(folder: Path, seconds: float = math.inf) -> list[Path]:
 
 def _fails_check(path: Path, until: float) -> bool:
     if is_clear(path) is (key_of(path) is not None):
-        return False  # encrypted, and nobody has said the key; or in clear, and folded anew at the next start
+        return False  # encrypted, and the key is unknown; or unencrypted, and folded anew at the next start
     try:
         with closing(open_database(path, "ro")) as connection:
             connection.set_progress_handler(lambda: time.monotonic() > until, _STEPS_BETWEEN_CHECKS)

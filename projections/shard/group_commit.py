@@ -1,11 +1,11 @@
 """Group commit: small writes to a shard's file share one transaction, which is committed a moment later.
 
-Who reads through the same connection sees them at once. A commit encrypts and writes some ten pages, often the same
-ones again, and would be more than half of what folding one decision takes.
+A reader on the same connection sees them at once. A commit encrypts and writes some ten pages, often the same ones
+again, and would take more than half of the time for folding one decision.
 
-Nothing is lost by it: what is not committed is folded again from the log at the next start. Where a commit fails,
-SQLite has taken back the whole transaction, and so it may where a query fails that only reads: it makes room for pages
-by writing others. The writes are then made again before anybody looks: the connection asks for it (`restore`).
+Nothing is lost: uncommitted writes are folded again from the log at the next start. If a commit fails, SQLite has
+rolled back the whole transaction, and it may do so even if a read fails: it makes room for pages by writing others.
+The writes are then repeated before the next read: the connection calls `restore`.
 """
 
 from __future__ import annotations
@@ -26,40 +26,40 @@ if TYPE_CHECKING:
     from schemas.log import Record
 
 COMMIT_SECONDS: Final = 0.5
-"""From the first write to the commit."""
+"""The time from the first write to the commit."""
 AGAIN_SECONDS: Final = 1.0
-"""From a commit that failed to the next attempt."""
+"""The time from a failed commit to the next attempt."""
 MOST_WRITES: Final = 32
 MOST_BYTES: Final = 256 << 10
-"""Writes, or bytes of records written, in one transaction: its pages are held in memory."""
+"""The most writes, and bytes of their records, in one transaction: its pages are held in memory."""
 Result = TypeVar("Result")
 
 
 class GroupCommit:
-    """Makes writes to a shard's file, each whole or not at all, in the order in which they come."""
+    """Makes writes to a shard's file in the order in which they are requested, each whole or not at all."""
 
     def __init__(self, connection: ShardConnection, checkpoints: Checkpoints, forget: Callable[[], None]) -> None:
-        """Take `forget`, which drops what was cached of the file's rows: it is called when writes are taken back."""
+        """Call `forget`, which empties the caches of the file's rows, whenever writes are rolled back."""
         self._connection = connection
         self._checkpoints = checkpoints
         self._forget = forget
         self._writes: list[Callable[[], object]] = []
-        """Made and not committed."""
+        """The writes that were made and not committed."""
         self._records: list[Sequence[Record]] = []
-        """What was folded by each of them."""
+        """The records folded by each of these writes."""
         self._bytes = 0
-        """Of their records."""
+        """The size of these records."""
         self._refused: set[bytes | None] = set()
-        """The tenants of what could not be written since the last commit; None among them: of any."""
+        """The tenants of the records that could not be written since the last commit; None stands for any tenant."""
         self._timer: asyncio.TimerHandle | None = None
         self.trouble: ShardUnavailable | None = None
-        """Why the last write could not be made or committed; None when it could."""
+        """The reason why the last write could not be made or committed; None if it could."""
 
     def write(self, write: Callable[[], Result], size: int | None = None, records: Sequence[Record] = ()) -> Result:
-        """Make a write; given the size of its records, it may be committed later, with others.
+        """Make a write; if the size of its records is given, it may be committed later, with others.
 
-        `write` may be called again; `records` are those that it folds. Raises ShardUnavailable, ShardDamaged: then it
-        was not made.
+        `write` may be called again; `records` are those that it folds. Raises ShardUnavailable, ShardDamaged if the
+        write was not made.
         """
         try:
             if self.trouble is not None:
@@ -80,36 +80,36 @@ class GroupCommit:
         return result
 
     def commit(self) -> None:
-        """Commit what is not. Raises ShardUnavailable, ShardDamaged."""
+        """Commit all pending writes. Raises ShardUnavailable, ShardDamaged."""
         if self._writes:
             with self._whole():
                 self._begin()
                 self._commit()
 
     def try_commit(self) -> None:
-        """Commit what is not, if the file can be written: readiness shows it where not. Raises ShardDamaged."""
+        """Commit all pending writes if the file can be written; otherwise readiness shows it. Raises ShardDamaged."""
         with suppress(ShardUnavailable):
             self.commit()
 
     def has_waiting(self, tenant: str) -> bool:
-        """Return whether something of a tenant is not committed, or could not even be written since the last commit."""
+        """Return whether a record of a tenant is not committed, or could not be written since the last commit."""
         waiting = self._refused.union(_tenant_of(record) for some in self._records for record in some)
         return None in waiting or tenant.encode() in waiting
 
     def discard(self) -> None:
-        """Take back what is not committed, for good."""
+        """Roll back all pending writes for good."""
         self._clear()
         if self._connection.in_transaction:
             self._connection.execute("rollback")
 
     def close(self) -> None:
-        """Commit if possible: what is not is folded again from the log."""
+        """Commit if possible: uncommitted writes are folded again from the log."""
         with suppress(ShardUnavailable, ShardDamaged):
             self.commit()
         self._clear()
 
     def _may_wait(self, size: int) -> bool:
-        """Return whether a commit may come later; not where no event loop runs here, as in a thread."""
+        """Return whether a commit may wait. It may not in a thread without an event loop."""
         if len(self._writes) + 1 >= MOST_WRITES or self._bytes + size > MOST_BYTES:
             return False
         if self.trouble is not None or self._checkpoints.want_the_file:
@@ -126,16 +126,16 @@ class GroupCommit:
 
     def _commit_now(self) -> None:
         self._timer = None
-        with suppress(ShardUnavailable, ShardDamaged):  # readiness shows it, and the next write meets it
+        with suppress(ShardUnavailable, ShardDamaged):  # readiness shows it, and the next write raises it
             self.commit()
-            if self.trouble is not None:  # of a write that perhaps nobody makes again: readiness would show it for ever
+            if self.trouble is not None:  # from a write that may never be repeated: readiness would show it for ever
                 self.write(self._write_nothing_new)
 
     def _write_nothing_new(self) -> None:
         self._connection.execute(f"pragma user_version={VERSION}")
 
     def _begin(self) -> None:
-        """Begin a transaction with the writes that are to be in it, unless it is open."""
+        """Begin a transaction and repeat the pending writes in it, unless one is open."""
         if not self._connection.in_transaction:
             self._connection.restore = None
             self._connection.execute("begin immediate")
@@ -144,7 +144,7 @@ class GroupCommit:
             self._connection.restore = self._restore if self._writes else None
 
     def _restore(self) -> None:
-        """Make the writes again that were taken back. Raises ShardUnavailable, ShardDamaged."""
+        """Repeat the writes that were rolled back. Raises ShardUnavailable, ShardDamaged."""
         with self._whole():
             self._begin()
 
@@ -165,7 +165,7 @@ class GroupCommit:
 
     @contextmanager
     def _whole(self) -> Iterator[None]:
-        """Take everything back that is not committed when the block raises: whoever comes next makes it again."""
+        """Roll back everything uncommitted if the block raises: the next access repeats the pending writes."""
         try:
             yield
         except BaseException as error:
@@ -189,9 +189,10 @@ class GroupCommit:
             self._connection.restore = self._restore
 
     def _try_again_later(self) -> None:
-        """See that what waits is committed, and that trouble which is over is seen, although nobody comes.
+        """Schedule an attempt to commit pending writes, and to notice that trouble is over, without a next access.
 
-        A file that another program holds is left to who comes: each look would keep the event loop for seconds.
+        A file that another program holds is left to the next access: each attempt would block the event loop for
+        seconds.
         """
         is_wanted = self._writes or not isinstance(self.trouble, ShardBusy | None)
         if is_wanted and self._timer is None:
@@ -199,5 +200,5 @@ class GroupCommit:
 
 
 def _tenant_of(record: Record) -> bytes | None:
-    """Return the tenant that a record is of; None where it may be of any."""
+    """Return the tenant of a record; None if it may belong to any."""
     return None if record.key is None else record.key.partition(b"/")[0]

@@ -1,4 +1,4 @@
-"""The fold of the ledger into a shard: which decisions count, and what they change."""
+"""The fold of the ledger into a shard: the decisions that count, and their changes."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("mnemolog.shard")
 MANY_DECISIONS: Final = 2_000
-"""More are not decoded one by one: so many, of an event or two each, take a tenth of a second."""
+"""The most decisions decoded one by one: this many, of an event or two each, take a tenth of a second."""
 EVENTS_A_STEP: Final = 64
-"""Of a decision with many events: some milliseconds."""
+"""The events of a large decision that are folded in one step, which takes some milliseconds."""
 _SINCE: Final = "from decisions where offset >= ?"
 _OF_USERS: Final = (
     f"select owner, memory_id from memories where owner in (select owner {_SINCE}) order by owner, sequence"  # noqa: S608
@@ -68,13 +68,13 @@ _FEW: Final = f"select 1 {_SINCE} limit {MANY_DECISIONS}"
 TICK_TYPES: Final = frozenset(tick.__name__ for tick in TICKS)
 
 _ROWS_AT_ONCE: Final = 50
-"""Decisions that are read from the file together: each may have 20 kB."""
+"""The number of decisions read from the file together: each may have 20 kB."""
 _COVER: Final = (
     "insert into covered values(?,?,?,?) on conflict(owner, piece)"
     f" do update set rejected=iif(excluded.rejected={REJECTED}, covered.rejected, excluded.rejected),"
     " version=excluded.version where covered.rejected"
 )
-"""The first decision about a piece stands, unless it rejected it, or covered it provisionally."""
+"""The first decision about a piece is final, unless it rejected the piece, or covered it provisionally."""
 
 
 @dataclass(slots=True)
@@ -83,11 +83,11 @@ class Batch:
 
     states: dict[Owner, UserState] = field(default_factory=dict)
     before: dict[Owner, UserState] = field(default_factory=dict)
-    """What the states were."""
+    """The states before the batch."""
     memories: dict[Owner, dict[str, int]] = field(default_factory=dict)
-    """The memories changed, each with its place in the order of forming."""
+    """The memories changed, each with its position in the order of forming."""
     memory_rows: list[tuple[str, str, int, bytes]] = field(default_factory=list)
-    """The rows of these memories, made when all records are gathered."""
+    """The rows of these memories, built when all records are gathered."""
     vectors: list[tuple[str, str, bytes]] = field(default_factory=list)
     decisions: list[tuple[str, int, int, str, bytes]] = field(default_factory=list)
     items: list[tuple[str, bytes]] = field(default_factory=list)
@@ -96,28 +96,28 @@ class Batch:
     wakes: WakeChanges = field(default_factory=WakeChanges)
     intimacies: set[Owner] = field(default_factory=set)
     erased: dict[Owner, tuple[UserErased, tuple[str, int]]] = field(default_factory=dict)
-    """Erasures, each with its cut of the inbox. What the batch holds of the user was decided after it."""
+    """Erasures, each with its cut of the inbox. The batch's other changes to the user were decided after it."""
     erased_memories: list[tuple[Owner, MemoryErased, Decision]] = field(default_factory=list)
     """Erasures of single memories, each with its decision."""
     removed: dict[Owner, set[str]] = field(default_factory=dict)
-    """The memories that went with an erasure."""
+    """The memories that an erasure removed."""
     void: int = 0
     damages: dict[str, tuple[int, str]] = field(default_factory=dict)
-    """By user, the offset of the first record that does not follow the log before it, and what is wrong with it."""
+    """By user, the offset of the first record that does not follow from the log before it, and the fault."""
     healed: set[str] = field(default_factory=set)
-    """Users who were erased, so that nothing of a damaged history counts any more."""
+    """Users who were erased, so that a damaged history no longer counts."""
 
     def damage(self, name: str, offset: int, what: str) -> None:
-        """Gather what is wrong with a user's history."""
+        """Note the damage to a user's history."""
         self.damages.setdefault(name, (offset, what))
 
     def heal(self, name: str) -> None:
-        """Gather that a user's history begins anew."""
+        """Note that a user's history begins anew."""
         self.healed.add(name)
         self.damages.pop(name, None)
 
     def indexed_changes(self) -> dict[Owner, list[str]]:
-        """Return the memories of which an index has something else now: decay and recalls change nothing of that."""
+        """Return the memories whose index entries change. Decay and recalls change no index entry."""
         found: dict[Owner, list[str]] = {}
         for owner in dict.fromkeys([*self.removed, *self.memories]):
             before, after = self.before[owner].memories, self.states[owner].memories
@@ -128,7 +128,7 @@ class Batch:
         return found
 
     def erase(self, owner: Owner, event: UserErased, inbox: tuple[str, int], known: Iterable[str]) -> None:
-        """Drop what was gathered of a user, and gather the erasure of the rest."""
+        """Drop the changes gathered for a user, and gather the erasure of the rest."""
         name = name_of(owner)
         self.removed.setdefault(owner, set()).update(known, self.memories.pop(owner, {}))
         for rows in (self.vectors, self.decisions, self.items, self.covered, self.cited):
@@ -139,14 +139,14 @@ class Batch:
         self.erased_memories[:] = [one for one in self.erased_memories if one[0] != owner]
 
     def erase_memory(self, owner: Owner, event: MemoryErased, decision: Decision) -> None:
-        """Gather the erasure of a memory: it is done in the tables, after all else was written."""
+        """Gather the erasure of a memory, which is made in the tables after all other writes."""
         self.removed.setdefault(owner, set()).add(event.memory_id)
         self.memories.get(owner, {}).pop(event.memory_id, None)
         self.erased_memories.append((owner, event, decision))
 
 
 class LedgerFold:  # noqa: PLR0904 - most of them look up
-    """Folds the decisions of one shard's ledger, and answers from them."""
+    """Folds the decisions of one shard's ledger, and answers queries about them."""
 
     def __init__(
         self,
@@ -155,10 +155,7 @@ class LedgerFold:  # noqa: PLR0904 - most of them look up
         belongs: Callable[[Owner], bool] = lambda _: True,
         topic: str = LEDGER.name,
     ) -> None:
-        """`belongs` says whether an owner's decisions belong in this shard's ledger: those of others are void.
-
-        `topic` is where they stand.
-        """
+        """Fold the decisions in `topic` of owners for whom `belongs` returns True; those of others are void."""
         self._connection = connection
         self._partition = partition
         self._belongs = belongs
@@ -168,7 +165,7 @@ class LedgerFold:  # noqa: PLR0904 - most of them look up
         self.states = UserStates(connection, self.wakes, self._intimacy)
         self.damages = Damages(connection, topic, partition or 0)
         self.void_decisions = 0
-        """Decisions folded by this process that do not count. Records that are no decision are not among them."""
+        """The number of decisions folded by this process that do not count; records of other kinds are left out."""
 
     def forget(self) -> None:
         """Empty the cache: the file was emptied."""
@@ -185,25 +182,25 @@ class LedgerFold:  # noqa: PLR0904 - most of them look up
         return Vectors(self._connection, name_of(owner))
 
     def owners(self) -> list[Owner]:
-        """Return all users that have decisions, in order of their key; not the reserved ones of ticks."""
+        """Return all users that have decisions, in order of their key; the reserved owners of ticks are left out."""
         found = self._connection.execute("select owner from users order by owner").fetchall()
         listed = [Owner.of_key(name.encode()) for (name,) in found]
         return [owner for owner in listed if not owner.is_partition]
 
     def erasures(self) -> list[tuple[Owner, str]]:
-        """Return each user who was erased, and the item that said so last."""
+        """Return each erased user, with the item that erased the user last."""
         found = self._connection.execute("select owner from users where erased_at is not null").fetchall()
         owners = (Owner.of_key(name.encode()) for (name,) in found)
-        # Of what was decided before it nothing is kept: it is the first.
+        # An erasure removes all earlier decisions, so it is the first.
         return [(owner, decision.item_id) for owner in owners for _, decision in self.decisions(owner, most=1)]
 
     def erased_memories(self) -> list[tuple[Owner, str, str]]:
-        """Return the owner and the id of each memory that was erased, and the item that said so."""
+        """Return the owner and the id of each erased memory, with the item that erased it."""
         found = self.erased_users.erased_memories()
         return [(Owner.of_key(name.encode()), memory_id, item_id) for name, memory_id, item_id in found]
 
     def erased_memory(self, memory_id: str) -> tuple[Owner, str] | None:
-        """Return the owner of a memory that was erased, and the item that said so; None for any other."""
+        """Return the owner of an erased memory, with the item that erased it; None for any other memory."""
         found = self.erased_users.erased_memory(memory_id)
         return None if found is None else (Owner.of_key(found[0].encode()), found[1])
 
@@ -212,9 +209,9 @@ class LedgerFold:  # noqa: PLR0904 - most of them look up
         return self.erased_users.has_source(name_of(owner), event_id)
 
     def memories_since(self, offset: int) -> dict[Owner, list[str]]:
-        """Return the memories that counted decisions at that offset of the ledger or later changed.
+        """Return the memories that were changed by counted decisions at that offset of the ledger or later.
 
-        Where these are many, or one cannot be read by this version, all memories of their users.
+        If these decisions are many, or this version cannot read one of them, returns all memories of their users.
         """
         named: list[tuple[str, str]] = []
         is_many = len(self._connection.execute(_FEW, (offset,)).fetchall()) == MANY_DECISIONS
@@ -233,16 +230,16 @@ class LedgerFold:  # noqa: PLR0904 - most of them look up
         return {owner: list(ids) for owner, ids in changed.items()}
 
     def count(self) -> int:
-        """Return how many decisions count."""
+        """Return the number of decisions that count."""
         return int(self._connection.execute("select coalesce(sum(version), 0) from users").fetchone()[0])
 
     def statuses(self) -> dict[str, int]:
-        """Return how many memories have each stored status; reads the whole table."""
+        """Return the number of memories by stored status; reads the whole table."""
         counted = "select json_extract(cast(body as text), '$.status'), count(*) from memories group by 1"
         return dict(self._connection.execute(counted).fetchall())
 
     def owners_of(self, memory_id: str) -> list[Owner]:
-        """Return who has a memory of that id."""
+        """Return the owners of memories with that id."""
         found = self._connection.execute("select owner from memories where memory_id=?", (memory_id,)).fetchall()
         return [Owner.of_key(name.encode()) for (name,) in found]
 
@@ -257,9 +254,9 @@ class LedgerFold:  # noqa: PLR0904 - most of them look up
         return self._connection.execute(query, (name_of(owner), after, most)).fetchall()
 
     def decisions_since(self, offset: int, most: int, owner: Owner | None = None) -> Iterator[tuple[int, Decision]]:
-        """Yield counted decisions at that offset of the ledger or later, in its order; of an owner, or of all.
+        """Yield counted decisions of an owner, or of all, at that offset of the ledger or later, in its order.
 
-        A row is read when it is asked for: nothing may be written before the last one was.
+        Rows are read one at a time: nothing may be written until the last one has been read.
         """
         if owner is None:
             query = f"select offset, body {_SINCE} order by offset limit ?"
@@ -286,9 +283,10 @@ class LedgerFold:  # noqa: PLR0904 - most of them look up
         return None
 
     def gather(self, records: Sequence[Record]) -> Generator[None, None, Batch]:
-        """Fold records in memory, in steps. What does not count is void; `batch.void` counts the decisions among that.
+        """Fold records in memory, in steps. Records that do not count are void; `batch.void` counts their decisions.
 
-        Nothing may be folded meanwhile. Raises UnknownSchema for what only a newer version knows: it may count there.
+        Nothing may be folded meanwhile. Raises UnknownSchema for a record that only a newer version can read: it may
+        count there.
         """
         batch = Batch()
         for record in records:
@@ -315,7 +313,7 @@ class LedgerFold:  # noqa: PLR0904 - most of them look up
         owner = state.owner  # one object for all decisions of a user: dicts need not compare it
         is_new = counts(state, decision) and not self._is_closed(batch, decision)
         is_linked = decision.previous is not None or bool(state.tip)
-        if is_linked and (is_new or decision.version > state.version + 1):  # what is void says nothing of the rest
+        if is_linked and (is_new or decision.version > state.version + 1):  # a void decision proves nothing
             wrong = unlike_appended(state, decision) if is_replaced_rightly(record, decision) else EXCHANGED
             if wrong is not None:
                 batch.damage(name_of(owner), record.position.offset, wrong)
@@ -355,7 +353,7 @@ class LedgerFold:  # noqa: PLR0904 - most of them look up
 
     @staticmethod
     def _gather_memory_rows(batch: Batch) -> Generator[None, None, None]:
-        """Make the rows of the memories that a batch changes, in steps."""
+        """Build the rows of the memories that a batch changes, in steps."""
         for owner, ids in batch.memories.items():
             name, memories = name_of(owner), batch.states[owner].memories
             for some in stepwise(ids.items()):
@@ -391,7 +389,7 @@ class LedgerFold:  # noqa: PLR0904 - most of them look up
         self.damages.write([(name, *found) for name, found in batch.damages.items()], batch.healed)
 
     def keep(self, batch: Batch) -> None:
-        """Cache the states of a batch. Only once it is written: no other state may be seen."""
+        """Cache the states of a batch that has been written. No unwritten state may be seen."""
         for owner, state in batch.states.items():
             self.states.keep(owner, state)
         self.void_decisions += batch.void
@@ -409,7 +407,7 @@ class LedgerFold:  # noqa: PLR0904 - most of them look up
 
 
 def _row_of(state: UserState) -> tuple[object, ...]:
-    """Return what the table of users has of a state besides the user's name."""
+    """Return the columns of the table of users for a state, without the user's name."""
     last = state.last_item, state.last_offset, state.last_part, state.last_part_closed
     return (state.version, *last, _iso(state.erased_at), state.tip)
 
@@ -430,7 +428,7 @@ _as_indexed = attrgetter(
     "occurred_at",
     "embedding_model",
 )
-"""What an index has of a memory."""
+"""The attributes of a memory that its index entry depends on."""
 
 
 def _is_other(before: Memory | None, after: Memory | None) -> bool:
@@ -450,7 +448,7 @@ def _gather_rows(batch: Batch, owner: Owner, decision: Decision, events: Sequenc
             elif isinstance(event, IntimacyKept):
                 batch.intimacies.add(owner)
             continue
-        # A row keeps the sequence that it was inserted with, whatever later events about it come with.
+        # A row keeps the sequence with which it was inserted, whatever the sequence of later events about it.
         batch.memories.setdefault(owner, {}).setdefault(event.memory_id, decision.version * (MAX_CHANGES + 1) + number)
         if isinstance(event, (MemoryFormed, MemoryImported, MemoryRevised)) and event.vector is not None:
             vectors.append(event.vector.data)
@@ -458,7 +456,7 @@ def _gather_rows(batch: Batch, owner: Owner, decision: Decision, events: Sequenc
         if isinstance(event, (MemoryFormed, MemoryReinforced, MemoryRevised)):
             batch.cited.extend((name, source, event.memory_id, decision.version) for source in event.source_ids)
     value = record.value
-    if decision.replaced is not None:  # as `ErasedUsers.erase_memory` leaves the row of one that was folded before
+    if decision.replaced is not None:  # the same row as `ErasedUsers.erase_memory` leaves for one folded earlier
         value = codec.encode(replace(decision, replaced=None))
     row = row_of_decision(value, vectors)
     batch.decisions.append((name, decision.version, record.position.offset, decision.item_id, row))
@@ -469,7 +467,8 @@ def decisions_in_steps(
 ) -> Generator[None, None, list[tuple[int, Decision]]]:
     """Return a user's counted decisions, or those that name a memory, each with its offset in the ledger, in steps.
 
-    `ledger` returns the user's; what it raises is raised. What was counted before the last step is among them.
+    `ledger` returns the user's ledger, and its errors are passed on. Decisions that are folded between the steps are
+    included.
     """
     found, after = list[tuple[int, Decision]](), 0
     while rows := ledger().decision_rows(owner, after, _ROWS_AT_ONCE):

@@ -1,6 +1,6 @@
-"""The position in each topic up to which a shard has folded, by which it knows the log that it was folded from.
+"""The position in each topic up to which a shard has folded, which identifies the log that it was folded from.
 
-An offset alone does not say that: the log may be another one, or the same one restored from an older copy. So the
+An offset alone does not identify it: the log may be another one, or the same one restored from an older copy. So the
 digest of the last record folded is kept with it (the column is called `mark`).
 """
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     """A topic, the offset after the last record folded, and that record's digest."""
 
 _ERASED: Final = bytes(16)
-"""Of a record that was erased before it was folded: nothing of it can be compared."""
+"""The digest of a record that was erased before it was folded: it cannot be compared."""
 
 
 def record_digest(record: Record) -> bytes:
-    """Return the digest (16 bytes) that distinguishes a record from another one at its offset."""
+    """Return the digest (16 bytes) that distinguishes a record from any other at its offset."""
     if record.is_erased and not record.stored_hash:
         return _ERASED
     return stored_hash(record)[:16]
@@ -47,6 +47,6 @@ async def _is_of(log: Log, partition: int, position: LogPosition) -> bool:
 
 
 async def ends_of(log: Log, topics: Iterable[str], partition: int) -> dict[str, int]:
-    """Return the end of each topic's partition; all are asked for at once."""
+    """Return the end of each topic's partition; all are requested concurrently."""
     topics = tuple(topics)
     return dict(zip(topics, await asyncio.gather(*(log.end(topic, partition) for topic in topics)), strict=True))

@@ -1,4 +1,4 @@
-"""Questions about observations: their first record, how far they have come, and what cites them."""
+"""Queries about observations: their first record, their progress, and the memories that cite them."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from schemas.messages.decision import Decision, Outcome
 
 MAX_RECENT: Final = 4096
-"""First records kept in memory."""
+"""The most first records kept in memory."""
 OBSERVATIONS_AT_ONCE: Final = 250
 NOT_WORTH_REMEMBERING: Final = "nothing in it is worth remembering"
 MET_AGAIN: Final = frozenset({"reinforced", "revised"})
-"""Actions of outcomes about something that was proposed and that a memory says already."""
+"""Actions of the outcomes of candidates that an existing memory already states."""
 KNOWN: Final = "known"
-"""With what the reason of an outcome begins by which that changes nothing."""
+"""The beginning of the reason of an outcome whose candidate is known already and changes nothing."""
 WITHOUT_MEMORY: Final = frozenset({"nothing", "suppressed", "refused", "forgotten"})
-"""Actions that leave no memory behind."""
+"""Actions that leave no memory."""
 
 _OWNERS: Final = {
     table: f"with recursive found(owner) as (select min(owner) from {table} union all"  # noqa: S608 - our own tables
@@ -38,7 +38,7 @@ _OWNERS: Final = {
     " select owner from found where owner is not null"
     for table in ("observations", "dead")
 }
-"""A step for each user, however many rows each has."""
+"""Queries that take one step for each user, however many rows each has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,52 +50,52 @@ class Seen:
     digest: bytes
     kind: str
     pieces: int
-    """0: nothing is extracted from it."""
+    """The number of pieces; 0 if nothing is extracted from it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A piece that an item in the inbox answers."""
+    """A piece for which the inbox holds an answer."""
 
     event_id: str
     position: Position
-    """Where its observation stands."""
+    """The position of its observation."""
     piece_id: str
     item_id: str
     item_offset: int
-    """Where the item stands in the inbox."""
+    """The offset of the item in the inbox."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """How far an observation has come; `waiting` is known only to who extracts."""
+    """The progress of an observation; only the extraction knows whether it is `waiting`."""
 
     state: str
-    """accepted, extracted, remembered, nothing, rejected or dead."""
+    """One of accepted, extracted, remembered, nothing, rejected and dead."""
     reason: str | None
     memory_ids: tuple[str, ...]
     decisions: tuple[str, ...]
     known_ids: tuple[str, ...] = ()
-    """The memories that it says again: they were known before."""
+    """The memories that it repeats: they were known before."""
     is_provisional: bool = False
-    """The rules answered in the place of the model."""
+    """Whether the rules answered in place of the model."""
     is_reextractable: bool = False
-    """Some of it was rejected, or answered provisionally: an operator can have it extracted again."""
+    """Whether a piece was rejected, or answered provisionally, so that an operator can start another extraction."""
 
 
 class ObservationLookup:
-    """Answers about the observations of one shard, from its file."""
+    """Queries about the observations of one shard, answered from its file."""
 
     def __init__(self, connection: sqlite3.Connection, partition: int, letters: DeadLettersFold) -> None:
         self._connection = connection
         self._partition = partition
         self._letters = letters
         self._recent: dict[tuple[str, str], Seen] = {}
-        """Of the records folded last, those that were the first of their observation: observe asks for each next."""
+        """The latest folded records that were the first of their observation: observe looks up each of them next."""
         self._heard: dict[str, None] = {}
-        """Owners, as named in the tables, of whom something came since that was asked for last."""
+        """Owners, as named in the tables, of observations that came since the last `take_heard`."""
         self.removals = 0
-        """How often observations may have been removed: what was read of them before is old."""
+        """How often observations may have been removed: a result read before the last time may be stale."""
 
     def remember_recent(self, folded: Mapping[tuple[str, str], Seen]) -> None:
         """Keep first records in memory, by owner's name and event id."""
@@ -105,17 +105,17 @@ class ObservationLookup:
         self._heard.update((name, None) for name, _ in folded)
 
     def take_heard(self) -> dict[Owner, None]:
-        """Return the users of whom something came since this was asked last."""
+        """Return the users of observations that came since the last call."""
         heard, self._heard = self._heard, {}
         return {Owner.of_key(name.encode()): None for name in heard}
 
     def forget_recent(self) -> None:
-        """Empty the cache: the file does not hold what was folded last."""
+        """Empty the cache: the file no longer holds the records that were folded last."""
         self._recent.clear()
         self.removals += 1
 
     def extracted(self, owner: Owner, pieces: Iterable[str]) -> set[str]:
-        """Return those of the pieces that an extraction in the inbox or a decision covers."""
+        """Return the pieces that an extraction in the inbox or a decision covers."""
         name, query = (
             name_of(owner),
             (
@@ -126,7 +126,7 @@ class ObservationLookup:
         return {piece for piece in pieces if self._connection.execute(query, (name, piece)).fetchone()[0]}
 
     def first(self, owner: Owner, event_id: str) -> Seen | None:
-        """Return the first record of an observation, None when it is not known."""
+        """Return the first record of an observation, or None if it is unknown."""
         return self.seen(owner, [event_id]).get(event_id)
 
     def seen(self, owner: Owner, event_ids: Sequence[str]) -> dict[str, Seen]:
@@ -154,7 +154,7 @@ class ObservationLookup:
         return found
 
     def of_agents(self, owner: Owner, event_ids: Iterable[str], agents: Collection[str]) -> set[str]:
-        """Return those of a user's observations that were said to one of some agents."""
+        """Return those of a user's observations that belong to one of some agents."""
         query = "select agent_id from observations where owner=? and event_id=?"
         found = {i: self._connection.execute(query, (name_of(owner), i)).fetchone() for i in event_ids}
         return {event_id for event_id, row in found.items() if row and row[0] in agents}
@@ -166,7 +166,7 @@ class ObservationLookup:
         return found[0] if found else None
 
     def progress(self, owner: Owner, seen: Seen) -> Progress:
-        """Return how far an observation has come."""
+        """Return the progress of an observation."""
         if seen.pieces == 0:
             return Progress(state="nothing", reason="nothing is extracted from it", memory_ids=(), decisions=())
         name, run = name_of(owner), self._connection.execute
@@ -207,9 +207,9 @@ class ObservationLookup:
         )
 
     def _outcomes(self, name: str, pieces: Sequence[str], decisions: Sequence[Decision]) -> list[Outcome]:
-        """Return what became of the candidates that cite a piece; of all those of its windows when none does.
+        """Return the outcomes of the candidates that cite a piece, or of all candidates of its windows if none does.
 
-        Of a window that was extracted again these are those of the answer that stands, once it is decided on.
+        For a window that was extracted again, these are the outcomes of the valid answer, once it is decided on.
         """
         marks = ",".join("?" * len(pieces))
         query = f"select item_id, cited_by from extracted where owner=? and piece in ({marks})"  # noqa: S608 - only marks
@@ -221,7 +221,7 @@ class ObservationLookup:
         return cited or [o for d in decided for o in d.outcomes]
 
     def answered(self, owner: Owner) -> list[Answered]:
-        """Return the pieces of a user's observations that were answered and not decided on, in the order of the log."""
+        """Return the pieces of a user's observations that are answered but not yet decided on, in the log's order."""
         query = """
             select o.event_id, o.topic, o.offset, e.piece, e.item_id, e.offset
             from extracted e join observations o on o.owner = e.owner
@@ -237,17 +237,17 @@ class ObservationLookup:
         ]
 
     def owners(self) -> list[Owner]:
-        """Return whoever has an observation here, or something that claims to be one."""
+        """Return the owners of all observations here, and of records that claim to be one."""
         found = {name for query in _OWNERS.values() for (name,) in self._connection.execute(query)}
         return [Owner.of_key(name.encode()) for name in sorted(found)]
 
     def count_of(self, owner: Owner) -> int:
-        """Return how many observations of a user are held."""
+        """Return the number of a user's observations that are held."""
         query = "select count(*) from observations where owner=?"
         return int(self._connection.execute(query, (name_of(owner),)).fetchone()[0])
 
     def counts(self) -> dict[str, int]:
-        """Return how many observations there are, and how many ended how, as `progress` says; session ends are none."""
+        """Return the number of observations, and of those in each final state of `progress`, without session ends."""
         states = """
             with recursive numbers(n) as (
                 select 0 union all select n + 1 from numbers where n + 1 < (select max(pieces) from observations)
@@ -285,7 +285,7 @@ class ObservationLookup:
         }
 
     def tokens_since(self, owner: Owner, instant: datetime) -> int:
-        """Return how many model tokens a user has cost since an instant, by the log's time."""
+        """Return the number of model tokens used for a user since an instant, by the log's time."""
         query = "select coalesce(sum(tokens_in + tokens_out), 0) from model_calls where owner = ? and at >= ?"
         return int(self._connection.execute(query, (name_of(owner), sql_instant(instant))).fetchone()[0])
 
@@ -295,7 +295,7 @@ class ObservationLookup:
         return [i for (i,) in self._connection.execute(query, (name_of(owner), event_id)).fetchall()]
 
     def citing_each(self, owner: Owner, event_ids: Sequence[str]) -> dict[str, list[str]]:
-        """Return the memories that cite each of some observations."""
+        """Return the memories that cite each of the observations."""
         query = "select event_id, memory_id from cited where owner=? and event_id in (select value from json_each(?))"
         found: dict[str, list[str]] = {event_id: [] for event_id in event_ids}
         for event_id, memory_id in self._connection.execute(
@@ -312,7 +312,7 @@ class ObservationLookup:
 
 
 def _known(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
-    """Return the memories that were met again, of those that outcomes tell of, and not formed among them."""
+    """Return the memories that the outcomes repeat, without those that one of them formed."""
     formed = {o.memory_id for o in outcomes if o.action == "formed"}
     again = (o.memory_id for o in outcomes if o.action in MET_AGAIN or o.reason.startswith(KNOWN))
     return tuple(dict.fromkeys(memory_id for memory_id in again if memory_id and memory_id not in formed))

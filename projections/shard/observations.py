@@ -1,6 +1,6 @@
-"""The fold of the input topics and the inbox into a shard: the first record of each observation, and what covers it.
+"""The fold of the input topics and the inbox into a shard: the first record of each observation, and its answers.
 
-Repeats of an observation are kept too: when retention removes the first record from the log, one takes its place.
+Repeats of an observation are kept too: when retention removes the first record from the log, a repeat replaces it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from schemas.messages.observations import Observation
 
 WITHOUT_MODEL: Final = frozenset({"rules", "verbatim"})
-"""What extracts without asking a model, as answers name it."""
+"""The extractors that use no model, as answers name them."""
 _INSERT_REPEAT: Final = """
     insert or ignore into repeats select ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
     where not exists(select 1 from observations where owner = ? and event_id = ? and topic = ? and offset = ?)
@@ -45,9 +45,9 @@ _INSERT_EXTRACTED: Final = """
         topic = excluded.topic, place = excluded.place, rank = excluded.rank
     where excluded.rank > extracted.rank or (excluded.rank = extracted.rank and extracted.cited_by = '')
 """
-"""What a piece led to stands. A better answer takes its place; one as good that cites it, that of one that did not."""
+"""The answer for a piece is kept, unless a better one comes, or an equally good one that cites it if it did not."""
 REJECTION, PROVISIONAL, ANSWER = range(3)
-"""Ranks of what covers a piece."""
+"""The ranks of answers for a piece."""
 _FIRST_REPEAT: Final = """
     from repeats where owner = ?1 and event_id = ?2 and (topic, offset) =
         (select topic, offset from repeats where owner = ?1 and event_id = ?2 order by topic, offset limit 1)
@@ -62,7 +62,7 @@ class Removal:
 
     removed: int
     next_after: tuple[str, str] | None
-    """The owner and event after which the next step begins; None when all is done."""
+    """The owner and event after which the next step begins; None if this step was the last."""
 
 
 class ObservationsFold:
@@ -76,7 +76,7 @@ class ObservationsFold:
         erased: ErasedUsers,
         belongs: Callable[[Owner], bool] = lambda _: True,
     ) -> None:
-        """`belongs` says whether a user's partition is this one: what a foreign partitioner misplaced is left out."""
+        """Fold the users for whom `belongs` returns True: records that a foreign partitioner misplaced are left out."""
         self._connection = connection
         self._lookup = lookup
         self._statistics = statistics
@@ -84,7 +84,7 @@ class ObservationsFold:
         self._belongs = belongs
 
     def fold_inputs(self, records: Sequence[Record]) -> None:
-        """Insert the first record of each observation; observe puts unreadable records aside."""
+        """Insert the first record of each observation. The observe step makes unreadable records dead letters."""
         rows: list[tuple[object, ...]] = []
         dead: list[tuple[str, str, str, int, str]] = []
         folded: dict[tuple[str, str], Seen] = {}
@@ -137,9 +137,10 @@ class ObservationsFold:
         self._connection.executemany("insert or ignore into dead values(?,?,?,?,?)", dead)
 
     def fold_inbox(self, records: Sequence[Record]) -> None:
-        """Insert which pieces an extraction in the inbox covers, and what it cost; remember puts unreadable ones aside.
+        """Insert the pieces that each extraction in the inbox covers, and its cost in model tokens.
 
-        Raises UnknownSchema for what only a newer version knows.
+        The remember step makes unreadable items dead letters. Raises UnknownSchema for an item that only a newer
+        version can read.
         """
         rows: list[tuple[object, ...]] = []
         calls: list[tuple[object, ...]] = []
@@ -162,9 +163,9 @@ class ObservationsFold:
     def _extracted(
         self, name: str, item: CandidatesExtracted | ExtractionRejected, position: Position
     ) -> Iterator[tuple[object, ...]]:
-        """Yield the rows of the pieces that an item covers, without those that were erased.
+        """Yield the rows of the pieces that an item covers, except those that were erased.
 
-        A piece may outlive an erasure that its answer does not: the answer stood before it in the inbox.
+        A piece may survive an erasure that removes its answer: then only the answer precedes the cut.
         """
         cited = _citing(item)
         for piece in item.covered:
@@ -177,7 +178,7 @@ class ObservationsFold:
 
 
 def as_turn(message: Observation) -> TurnRecorded | None:
-    """Return what a screenshot or an article says as if it were a turn, said by its app or title; None for others."""
+    """Return a screenshot or an article as a turn spoken by its app or title; None for other observations."""
     redacted = message.redacted if isinstance(message, (ScreenshotAnalysed, ArticleInferred)) else None
     match message:
         case ScreenshotAnalysed():
@@ -201,9 +202,9 @@ def _insert_repeats(connection: sqlite3.Connection, rows: Sequence[tuple[object,
 def remove_before(
     connection: sqlite3.Connection, topic: str, earliest: int, after: tuple[str, str], rows: int
 ) -> Removal:
-    """Remove a topic's observations before an offset, of the next `rows` in the order of owner and event id.
+    """Remove a topic's observations before an offset, among the next `rows` in the order of owner and event id.
 
-    Where an event was repeated, the first repeat that is left takes the place of the first record.
+    The first remaining repeat of an event replaces its first record.
     """
     run = connection.execute
     rows_seen = run(
@@ -227,7 +228,7 @@ def remove_before(
 
 
 def tokens_by_model(item: CandidatesExtracted | ExtractionRejected) -> list[ModelTokens]:
-    """Return what each model that was asked for an answer took; [] where none was."""
+    """Return the tokens of each model that was asked for an answer; [] if none was."""
     if item.tokens_by_model or item.model in WITHOUT_MODEL:
         return item.tokens_by_model
     return [ModelTokens(model=item.model, tokens_in=item.tokens_in, tokens_out=item.tokens_out)]
@@ -236,7 +237,7 @@ def tokens_by_model(item: CandidatesExtracted | ExtractionRejected) -> list[Mode
 def _model_calls(
     name: str, item: CandidatesExtracted | ExtractionRejected, record: Record
 ) -> Iterator[tuple[object, ...]]:
-    """Yield a row for each model that was asked for an answer; its time is the log's, which a rebuild finds again."""
+    """Yield a row for each model that was asked for an answer. Its time is the log's, so that a rebuild agrees."""
     envelope = item.envelope
     asked_at = sql_instant(record.recorded_at)
     for took in tokens_by_model(item):
@@ -251,7 +252,7 @@ def _rank(item: CandidatesExtracted | ExtractionRejected) -> int:
 
 
 def _citing(item: CandidatesExtracted | ExtractionRejected) -> dict[str, str]:
-    """Return the ordinals of the candidates that cite each piece, with blanks between them."""
+    """Return the ordinals of the candidates that cite each piece, separated by spaces."""
     ordinals: dict[str, list[str]] = {}
     for number, candidate in enumerate(item.candidates if isinstance(item, CandidatesExtracted) else ()):
         for piece in candidate.pieces:

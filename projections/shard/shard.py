@@ -1,4 +1,4 @@
-"""A shard: one partition's folds in one SQLite file, and for each topic the offset up to which it has folded."""
+"""A shard: one partition's folds in one SQLite file, and the offset up to which each topic has been folded."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
     from schemas.log import Log, Record
 
 BATCH_RECORDS: Final = 500
-"""Records folded in one transaction; the event loop gets its turn between two."""
+"""The number of records folded in one transaction; the event loop runs between two of them."""
 BULK_RECORDS: Final = 2_000
 MANY_RECORDS: Final = 5_000
-"""Behind by more than this, a shard is folded in a thread."""
+"""A shard that is behind by more records than this is folded in a thread."""
 REPORT_EVERY_SECONDS: Final = 5.0
 _KEEP_OFFSET: Final = "insert or replace into offsets values(?,?,?)"
 
@@ -53,8 +53,8 @@ log = logging.getLogger("mnemolog.shard")
 class Shard:
     """The folds of a partition's ledger, inbox and inputs. It trusts its own offsets, never those of a consumer group.
 
-    A fold and its offset are one transaction, which small folds that follow each other share (see `GroupCommit`).
-    `changed` is called after each fold with the memories of which an index has something else now.
+    A fold and its offset are one transaction, which consecutive small folds share (see `GroupCommit`).
+    `changed` is called after each fold with the memories whose index entries change.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Shard:
         holds_globals: bool = False,
     ) -> None:
         self.path = path
-        """The file; a connection of its own reads `committed_file()`, or what `writes.try_commit` leaves."""
+        """The file. Other connections read it as `committed_file()` or `writes.try_commit` leaves it."""
         self.partition = partition
         self.ledger_topic = GLOBALS.name if holds_globals else LEDGER.name
         self.topics: tuple[str, ...] = (
@@ -81,9 +81,9 @@ class Shard:
         self._holds_globals = holds_globals
         self._belongs = belongs
         self.folding = asyncio.Lock()
-        """Held while records are folded: the holder of the lock sees the shard stand still."""
+        """The lock held while records are folded: its holder sees a shard that does not change."""
         self.retired = False
-        """Whether another generation took its place: a retired shard folds no more."""
+        """Whether another generation replaced it: a retired shard does not fold any more."""
         self.removed_before: dict[str, int] = {}
         """The offset before which each topic's observations were removed, as far as this process knows."""
         self._is_building = False
@@ -102,7 +102,7 @@ class Shard:
         self.session_turns = SessionTurns(self._connection)
         self.turn_statistics = TurnStatistics(self._connection)
         caches = (self.ledger.erased_users.forget, self.observations.forget_recent, self.turn_statistics.forget)
-        self._forget_folded = partial(_call_all, caches)  # no method: a shard that its commits know is not freed alone
+        self._forget_folded = partial(_call_all, caches)  # a bound method would make a cycle, and delay the freeing
         self.writes = GroupCommit(self._connection, self.checkpoints, self._forget_folded)
         self.turn_vectors = TurnVectors(self._connection, self.writes)
         self._observations_fold = ObservationsFold(
@@ -118,9 +118,9 @@ class Shard:
         self._connection.close()
 
     def reopen(self, put_in_place: Callable[[], None]) -> None:
-        """Close the file, call what puts another one in its place, and open that. Nobody may use the shard meanwhile.
+        """Close the file, replace it by calling `put_in_place`, and open it. The shard must not be used meanwhile.
 
-        Raises ShardUnavailable, ShardDamaged, and what `put_in_place` raises, when the shard is open again.
+        Raises ShardUnavailable, ShardDamaged, and the errors of `put_in_place`, after which the shard is open again.
         """
         void = self.ledger.void_decisions
         self.close()
@@ -132,15 +132,15 @@ class Shard:
             self.ledger.void_decisions = void
 
     def begin_build(self) -> None:
-        """Make a new file quick to fill and worthless until `end_build`: no journal, and no index that only reads use.
+        """Make a new file fast to fill: it has no journal, and no index for reads only, until `end_build`.
 
-        Nothing may have been folded into it. Where it fails or the process dies, the file is to be deleted.
+        Nothing may have been folded into it. If the build fails or the process dies, the file must be deleted.
         """
         self._is_building = True
         begin_build(self._connection)
 
     def end_build(self) -> None:
-        """Make of a file that was filled since `begin_build` one like any other, durably, and close it."""
+        """Complete a file that was filled since `begin_build`, flush it to the disk, and close it."""
         end_build(self._connection)
         self.close()
         with self.path.open("rb") as file:
@@ -149,7 +149,8 @@ class Shard:
     def committed_file(self, tenant: str | None = None) -> Path:
         """Commit everything that was folded, and return the file. Raises ShardUnavailable, ShardDamaged.
 
-        Who reads of one tenant only has the file also where it cannot be written, if it has all of that tenant.
+        A caller that reads only `tenant` gets the file even if it cannot be written, provided that all records of that
+        tenant are committed.
         """
         try:
             self.writes.commit()
@@ -160,7 +161,7 @@ class Shard:
         return self.path
 
     async def clear_deleted(self) -> None:
-        """Overwrite what was deleted wherever it still stands in the file, or beside it. Raises as `committed_file`."""
+        """Overwrite deleted rows in the file and in its write-ahead log. Raises as `committed_file`."""
         self.writes.commit()
         await run_in_thread(self.checkpoints.clear)
 
@@ -174,13 +175,13 @@ class Shard:
         self.reload()
 
     def reload(self) -> None:
-        """Take in what another process has folded into the file. Raises ShardUnavailable, ShardDamaged."""
+        """Read again a file into which another process has folded. Raises ShardUnavailable, ShardDamaged."""
         self._offsets = self._read_offsets()
         self.ledger.forget()
         self._forget_folded()
 
     def positions(self, topics: Collection[str]) -> list[LogPosition]:
-        """Return up to where each of some topics was folded, of those of which anything was."""
+        """Return the log position of each of the topics that has been folded at all."""
         rows = self._connection.execute("select topic, next, mark from offsets").fetchall()
         return [row for row in rows if row[0] in topics]
 
@@ -199,14 +200,14 @@ class Shard:
         return self._offsets.get(topic, 0)
 
     def indexed(self, index: str) -> int:
-        """Return the ledger offset up to which an index is known to have everything."""
+        """Return the ledger offset up to which an index is known to be complete."""
         return self.offset(_index_row(index))
 
     def keep_indexed(self, index: str, reached: int) -> None:
-        """Record that an index has everything before a ledger offset.
+        """Record that an index is complete up to a ledger offset.
 
-        This is left for later on a full disk, and while records are folded: perhaps in a thread or by a process, whose
-        transaction it would be in the way of.
+        This is skipped on a full disk, and while records are folded: it could block the transaction of a thread or
+        process that folds.
         """
         row = _index_row(index)
         if self._offsets.get(row) != reached and not self.retired and not self.folding.locked():
@@ -216,7 +217,7 @@ class Shard:
                 self._offsets[row] = reached
 
     async def up_to(self, topic: str, offset: int) -> None:
-        """Fold the topic until everything before `offset` is folded (or the log ends)."""
+        """Fold the topic up to `offset` or the log's end."""
         while self.offset(topic) < offset and not self.retired:
             async with self.folding:
                 if self.offset(topic) >= offset or self.retired:
@@ -225,10 +226,10 @@ class Shard:
                     return
 
     def fold_known(self, topic: str, records: Sequence[Record]) -> bool:
-        """Fold records that this process has just appended, as it knows them; return whether that was possible.
+        """Fold records that this process has just appended, without reading them; return whether that was possible.
 
-        It is not while others fold, or where something before them is not folded yet: then they are read and folded by
-        `up_to`. Raises ShardUnavailable, ShardDamaged.
+        It is not possible during another fold, or if an earlier record is not folded yet: then `up_to` reads and folds
+        them. Raises ShardUnavailable, ShardDamaged.
         """
         first, last = records[0].position.offset, records[-1].position.offset
         is_next = self.offset(topic) == first and last - first + 1 == len(records)
@@ -239,7 +240,7 @@ class Shard:
         return True
 
     async def level(self, topic: str, offset: int) -> None:
-        """Fold exactly what is before `offset`, not a record more. The caller holds `folding`."""
+        """Fold exactly the records before `offset`. The caller holds `folding`."""
         while (start := self.offset(topic)) < offset:
             records = await self.log.read(topic, self.partition, start, min(BATCH_RECORDS, offset - start))
             before = [r for r in records if r.position.offset < offset]
@@ -271,7 +272,7 @@ class Shard:
         return len(records)
 
     def _while_open(self, steps: Generator[None, None, Batch]) -> Generator[None, None, Batch | None]:
-        """Gather a batch, in steps; None where the shard is closed or retired between two of them."""
+        """Gather a batch, in steps; return None if the shard is closed or retired between two of them."""
         ledger = self.ledger
         while True:
             try:
@@ -286,7 +287,7 @@ class Shard:
     def fold(self, topic: str, records: Sequence[Record], batch: Batch | None = None) -> None:
         """Fold records of a topic, all or none; the next offset is the one after the last.
 
-        `batch` is what those of the ledger were gathered in, if they were.
+        `batch` holds the gathered changes of records of the ledger, if they were gathered before.
         """
         if batch is None and topic == self.ledger_topic:
             batch = to_end(self.ledger.gather(_kept(records)))
@@ -312,7 +313,7 @@ class Shard:
                 self.ledger.keep(batch)
                 for owner, ids in changes.items():
                     self.changed(owner, ids)
-            except BaseException:  # the file has the batch: what is cached may be from before it
+            except BaseException:  # the file has the batch: cached values may be older
                 self.ledger.forget()
                 self._forget_folded()
                 raise

@@ -1,4 +1,4 @@
-"""A shard as of one commit, to be read at length in a thread while the shard itself goes on."""
+"""A shard as of one commit, for long reads in a thread while the shard itself continues to fold."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from projections.state.memory import UserState
 
 READING: Final = ThreadPoolExecutor(1, "committed")
-"""One is digested at a time: more of them would keep the machine from everything else."""
+"""The thread that computes digests, one shard at a time: several at once would starve everything else."""
 _ACTIVE: Final = (
     "select owner, count(*) from (select owner, cast(body as text) as body from memories)"  # noqa: S608 - our own words
     f" where {IS_ACTIVE_SQL} group by owner"
@@ -41,10 +41,10 @@ def nothing() -> None:
 
 
 class ReadSnapshot:
-    """What was committed to a shard's file when this was made, whatever is folded since.
+    """The committed content of a shard's file at the time of creation, whatever is folded later.
 
-    The shard may be closed, and its file sent or replaced meanwhile: then this reads what was there. It keeps SQLite
-    from shortening the write-ahead log, so it is to be closed as soon as it was read.
+    The shard may be closed, and its file sent or replaced meanwhile: the snapshot still reads the old content. It
+    prevents SQLite from truncating the write-ahead log, so it must be closed as soon as it has been read.
     """
 
     def __init__(self, path: Path) -> None:
@@ -53,20 +53,20 @@ class ReadSnapshot:
         self._connection = connect_to_read(path)
         try:
             self._connection.execute("begin")
-            self._connection.execute("select 1 from offsets").fetchone()  # it is the first read that decides
+            self._connection.execute("select 1 from offsets").fetchone()  # the first read fixes the snapshot
         except BaseException:
             self.close()
             raise
         self._ledger = LedgerFold(self._connection, None)
 
     def close(self) -> None:
-        """Close the file; twice is once."""
+        """Close the file. Safe to call twice."""
         self._connection.close()
 
     async def digests(self, is_counted: Callable[[Owner], bool], go_on: Callable[[], None] = nothing) -> dict[str, str]:
-        """Return the digests over the users who are to be counted. Raises ShardUnavailable, ShardDamaged.
+        """Return the digests over the users that `is_counted` accepts. Raises ShardUnavailable, ShardDamaged.
 
-        `go_on` is called before each user, in the thread, and raises what ends it.
+        `go_on` is called before each user, in the thread; an exception from it ends the computation.
         """
         read = partial(digests, self._states(is_counted, go_on))
         return await run_to_end(asyncio.get_running_loop().run_in_executor(READING, read))
@@ -74,19 +74,22 @@ class ReadSnapshot:
     async def digests_beside(
         self, other: ReadSnapshot, is_counted: Callable[[Owner], bool], go_on: Callable[[], None] = nothing
     ) -> tuple[dict[str, str], dict[str, str]]:
-        """Return the digests of this one and of another; users whose rows are equal in both are digested once.
+        """Return the digests of this snapshot and of another; users with equal rows in both are digested once.
 
-        Otherwise as `digests`.
+        Parameters and errors are those of `digests`.
         """
         read = partial(self._digests_beside, other, is_counted, go_on)
         return await run_to_end(asyncio.get_running_loop().run_in_executor(READING, read))
 
     async def count_active(self, now: datetime, is_counted: Callable[[Owner], bool]) -> int:
-        """Return how many memories of the users who are to be counted are active at an instant. Raises as `digests`."""
+        """Return the number of memories active at an instant, of the users that `is_counted` accepts.
+
+        Raises as `digests`.
+        """
         return await run_in_thread(self._count_active, now, is_counted)
 
     async def statuses(self) -> dict[str, int]:
-        """Return how many memories have each stored status, counted in a thread."""
+        """Return the number of memories by stored status, counted in a thread."""
         return await run_in_thread(self._ledger.statuses)
 
     def _states(self, is_counted: Callable[[Owner], bool], go_on: Callable[[], None]) -> Iterator[UserState]:
@@ -133,7 +136,7 @@ class ReadSnapshot:
 async def digests_of(
     paths: Iterable[Path], is_counted: Callable[[Owner], bool], go_on: Callable[[], None] = nothing
 ) -> dict[str, str]:
-    """Return the digests over the users who are to be counted, of all these shards as they are now.
+    """Return the digests over the users that `is_counted` accepts, in the present content of all these shards.
 
     `go_on` as in `ReadSnapshot.digests`. Raises ShardUnavailable, ShardDamaged.
     """
@@ -146,7 +149,7 @@ async def digests_of(
 
 
 async def count_active(paths: Iterable[Path], now: datetime, is_counted: Callable[[Owner], bool]) -> int:
-    """Return how many memories of the users who are to be counted are active at an instant, in all these shards.
+    """Return the number of memories active at an instant in all these shards, of the users that `is_counted` accepts.
 
     Raises ShardUnavailable, ShardDamaged.
     """

@@ -1,4 +1,4 @@
-"""The SQLite file of a shard: its tables, and how it is opened."""
+"""The SQLite file of a shard: its tables, and the functions that open it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from schemas.identity import Owner
 
 WAL_PAGES: Final = 4_000
-"""The commit that makes the write-ahead log longer moves it into the file itself; see `Checkpoints`."""
+"""The commit that makes the write-ahead log longer than this moves it into the file itself; see `Checkpoints`."""
 BUILD_CACHE_KIB: Final = 64 << 10
 READ_ONLY_INDEXES: Final = (
     "memories_by_id",
@@ -26,11 +26,11 @@ READ_ONLY_INDEXES: Final = (
     "observations_by_session",
     "model_calls_by_time",
 )
-"""Made faster of a whole table than row by row; folds do not read them."""
+"""The indexes that folds do not read; they are built faster from a whole table than row by row."""
 COVERED, REJECTED, PROVISIONAL = range(3)
-"""What the column `rejected` of a covered piece says: extracted, not extracted, extracted by the rules meanwhile."""
+"""Values of the column `rejected` of a covered piece: extracted, not extracted, extracted by the rules for now."""
 VERSION: Final = 9
-"""Of the tables: a file with those of another version is emptied, and folded anew."""
+"""The version of the tables: a file of another version is emptied, and folded anew."""
 TABLES: Final = """
 create table if not exists offsets(
     topic text primary key, next integer not null, mark blob not null) without rowid;
@@ -119,17 +119,16 @@ create index if not exists observations_by_session on observations(owner, sessio
 
 
 def name_of(owner: Owner) -> str:
-    """Return how an owner is named in the shard's tables."""
+    """Return an owner's name in the shard's tables."""
     return f"{owner.tenant}/{owner.user_id}"
 
 
 class ShardConnection(sqlite3.Connection):
-    """A connection that says what is wrong with which file, whichever query finds it."""
+    """A connection whose errors name the file and its fault, whichever query finds it."""
 
     path: Path
     restore: Callable[[], None] | None = None
-    """Makes the writes again that are to be in the open transaction, where SQLite has taken it back; None: there are
-    none."""
+    """Repeats the writes of the open transaction after SQLite has rolled it back; None if there are none."""
 
     def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:  # noqa: ANN401 - as sqlite3 has it
         """Run one statement. Raises ShardUnavailable, ShardDamaged."""
@@ -171,13 +170,13 @@ class _Cursor(sqlite3.Cursor):
 
 
 def connect(path: Path) -> ShardConnection:
-    """Open a shard's file, made if there is none, and made anew if it is damaged. Raises ShardUnavailable.
+    """Open a shard's file, created if it is missing, and created anew if it is damaged. Raises ShardUnavailable.
 
     A commit is atomic but not fsynced: after a power cut the shard is at an earlier offset and folds from there.
     """
     if is_damaged(path):
         set_aside(path)
-    if is_clear(path) and key_of(path) is not None:  # encryption was switched on since: no word stays in clear
+    if is_clear(path) and key_of(path) is not None:  # encryption was switched on since: no plaintext may remain
         for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
             path.with_name(name).unlink(missing_ok=True)
     try:
@@ -188,26 +187,26 @@ def connect(path: Path) -> ShardConnection:
 
 
 def begin_build(connection: ShardConnection) -> None:
-    """Give up what makes commits safe, and the indexes that folds do not read, until `end_build`."""
+    """Turn off what makes commits safe, and drop the indexes that folds do not read, until `end_build`."""
     connection.execute("pragma locking_mode=exclusive")
     connection.execute("pragma journal_mode=off")
     connection.execute("pragma synchronous=off")
     connection.execute(f"pragma cache_size={-BUILD_CACHE_KIB}")
-    if key_of(connection.path) is None:  # what SQLCipher puts into temporary files is not encrypted
+    if key_of(connection.path) is None:  # SQLCipher does not encrypt temporary files
         connection.execute("pragma temp_store=file")
     for name in READ_ONLY_INDEXES:
         connection.execute(f"drop index {name}")
 
 
 def end_build(connection: ShardConnection) -> None:
-    """Make the indexes."""
+    """Create the indexes that `begin_build` dropped."""
     connection.executescript(TABLES)
 
 
 def connect_to_read(path: Path) -> ShardConnection:
-    """Open the file of a shard that is in use, beside it and only to read: for long questions in a thread of their own.
+    """Open a second, read-only connection to the file of a shard in use: for long queries in a thread of their own.
 
-    What it reads is what was committed when its transaction began. Raises ShardUnavailable, ShardDamaged.
+    It reads the content committed when its transaction began. Raises ShardUnavailable, ShardDamaged.
     """
     try:
         connection: ShardConnection = open_database(
@@ -234,7 +233,7 @@ def _opened(path: Path) -> ShardConnection:
         connection.execute(f"pragma wal_autocheckpoint={WAL_PAGES}")
         connection.execute(f"pragma journal_size_limit={WAL_PAGES // 8 * PAGE_BYTES}")
         connection.execute("pragma temp_store=memory")
-        connection.execute("pragma secure_delete=on")  # what is deleted is overwritten, for erasures
+        connection.execute("pragma secure_delete=on")  # deleted rows are overwritten, for erasures
         if connection.execute("pragma user_version").fetchone() != (VERSION,):
             for (name,) in connection.execute("select name from sqlite_master where type='table'").fetchall():
                 connection.execute(f"drop table {name}")

@@ -1,4 +1,4 @@
-"""Statistics of turns: when the user spoke, how long the sentences were, and which intimacy the turn carried.
+"""Statistics of turns: the hours at which the user spoke, the length of the sentences, and the intimacy of the turns.
 
 Only turns that the log still holds count: retention removes the others here too, so that a live shard equals a rebuilt
 one. The ledger keeps the last intimacy (`IntimacyKept`) before its turn is removed.
@@ -33,24 +33,24 @@ _OF_AGENT: Final = "owner = ?1 and (?2 is null or agent_id is null or agent_id =
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What was counted of a user's turns."""
+    """The statistics of a user's turns."""
 
     turns_by_hour: Mapping[int, int]
-    """By the hour of the day, UTC unless a turn names its time zone."""
+    """The number of turns by hour of the day, UTC unless a turn names its time zone."""
     sentences: int = 0
     words: int = 0
     chinese_turns: int = 0
 
     @property
     def turns(self) -> int:
-        """How many turns were counted."""
+        """The number of turns counted."""
         return sum(self.turns_by_hour.values())
 
 
 def statistics_row(
     owner: str, message: TurnRecorded, offset: int, recorded_at: datetime
 ) -> tuple[str, str, int, str | None, float, int | None, int, int, bool, float | None] | None:
-    """Return the row of a turn, or None when nothing of it is counted: another role, and no intimacy."""
+    """Return the row of a turn, or None if it is not counted: it is not the user's, and has no intimacy."""
     intimacy = message.context.intimacy if message.context else None
     by_user = message.role == USER_ROLE
     if not by_user and intimacy is None:
@@ -71,18 +71,18 @@ class TurnStatistics:
         self._usage: dict[tuple[str, str | None], Usage] = {}
 
     def forget(self) -> None:
-        """Empty the cache: the file does not hold what was folded last."""
+        """Empty the cache: the file no longer holds the records that were folded last."""
         self._usage.clear()
 
     def fold(self, rows: Sequence[tuple[object, ...]]) -> None:
-        """Write rows of `statistics_row`; those of turns that are not the first record of their event are left out."""
+        """Write rows of `statistics_row`, except those of turns that are not the first record of their event."""
         if rows:
             self._connection.executemany(_INSERT, rows)
             owners = {row[0] for row in rows}
             self._usage = {key: usage for key, usage in self._usage.items() if key[0] not in owners}
 
     def usage(self, owner: Owner, agent_id: str | None, as_of: datetime | None = None) -> Usage:
-        """Return the counts of a user's turns with an agent, or with all; up to an effective time."""
+        """Return the statistics of a user's turns with an agent, or with all, up to an effective time."""
         key = (name_of(owner), agent_id)
         if as_of is None and key in self._usage:
             return self._usage[key]
@@ -99,7 +99,7 @@ class TurnStatistics:
         return usage
 
     def last_intimacy(self, owner: Owner, agent_id: str | None) -> Intimacy | None:
-        """Return the intimacy that the last turn carried which carried one; the last by effective time."""
+        """Return the intimacy of the last turn, by effective time, that has one."""
         row = self._connection.execute(
             f"select at, intimacy from said where {_OF_AGENT} and intimacy is not null "  # noqa: S608 - our own words
             "order by at desc, offset desc limit 1",
@@ -108,12 +108,12 @@ class TurnStatistics:
         return None if row is None else _intimacy(*row)
 
     def last_intimacies(self, owner: Owner) -> dict[str | None, Intimacy]:
-        """Return the last intimacy that a turn with each agent carried."""
+        """Return the last intimacy of a turn with each agent."""
         query = "select agent_id, at, intimacy from said where owner=? and intimacy is not null order by at, offset"
         return {agent: _intimacy(*said) for agent, *said in self._connection.execute(query, (name_of(owner),))}
 
     def owners_with_intimacy(self, after: Owner | None, most: int) -> list[Owner]:
-        """Return the next users after one, in order of their names, of whom a turn carried an intimacy."""
+        """Return the next users after `after`, in order of their names, who have a turn with an intimacy."""
         query = "select owner from said where intimacy is not null and owner > ? order by owner limit 1"
         found, name = list[Owner](), name_of(after) if after else ""
         while len(found) < most and (row := self._connection.execute(query, (name,)).fetchone()):
@@ -136,7 +136,7 @@ def remove_statistics(connection: sqlite3.Connection, dropped: Iterable[tuple[st
 
 
 def restore_statistics(connection: sqlite3.Connection, place: tuple[str, str]) -> None:
-    """Write the row of a turn again whose repeat took the place of its first record."""
+    """Write the row of a turn again after a repeat has replaced its first record."""
     observation = connection.execute(
         "select turn, offset, recorded_at from observations where owner=? and event_id=? and turn is not null", place
     ).fetchone()

@@ -1,7 +1,7 @@
-"""Vectors of turns, each with the reply that it got: made as turns come, and again where they are gone.
+"""Vectors of turns, each with its reply: computed as turns come, and again if they are lost.
 
-They are no fold of the log, and no digest has them: every one is made of words that the shard holds. They go with those
-words, by erasure and by retention. A rebuilt shard takes over those of the one before.
+They are not a fold of the log, and no digest covers them: each is computed from words that the shard holds. Erasure
+and retention remove them together with those words. A rebuilt shard copies those of its predecessor.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _TAKE_OVER: Final = """
 
 @dataclass(frozen=True, slots=True)
 class TurnVector:
-    """The vector of a turn, as it is stored, and the turn whose words are in it too."""
+    """The stored vector of a turn, and the id of the reply that it includes."""
 
     event_id: str
     reply_id: str | None
@@ -39,19 +39,19 @@ class TurnVector:
 
 
 class TurnVectors:
-    """The vectors of one shard's turns, by one encoder for each user."""
+    """The vectors of one shard's turns; each user's come from one encoder."""
 
     def __init__(self, connection: sqlite3.Connection, writes: GroupCommit) -> None:
         self._connection = connection
         self._writes = writes
 
     def of(self, owner: Owner, model: str) -> list[TurnVector]:
-        """Return a user's vectors by an encoder."""
+        """Return a user's vectors from an encoder."""
         query = "select event_id, reply_id, vector from turn_vectors where owner=? and model=?"
         return [TurnVector(*row) for row in self._connection.execute(query, (name_of(owner), model)).fetchall()]
 
     def put(self, owner: Owner, model: str, vectors: Iterable[TurnVector]) -> None:
-        """Keep vectors, in the place of those that the turns had. The caller holds the shard's `folding`.
+        """Store vectors, replacing those that the turns had. The caller holds the shard's `folding`.
 
         Raises ShardUnavailable, ShardDamaged.
         """
@@ -66,7 +66,7 @@ class TurnVectors:
             self._writes.write(lambda: remove_turn_vectors(self._connection, places))
 
     def owners_lacking(self, model: str) -> list[Owner]:
-        """Return the users who have said more turns than have a vector by an encoder."""
+        """Return the users with more turns of their own than vectors from an encoder."""
         names = self._connection.execute(
             "select owner, count(*) from said where hour is not null group by owner"
             " having count(*) > (select count(*) from turn_vectors as v where v.owner=said.owner and v.model=?)",
@@ -75,11 +75,11 @@ class TurnVectors:
         return [Owner.of_key(name.encode()) for name, _ in names]
 
     def owners(self) -> list[str]:
-        """Return whose turns have vectors, as named in the tables."""
+        """Return the owners whose turns have vectors, as named in the tables."""
         return [name for (name,) in self._connection.execute("select distinct owner from turn_vectors").fetchall()]
 
     def take_over(self, other: TurnVectors, name: str) -> None:
-        """Keep an owner's vectors of another generation, of turns that are here. The caller holds `folding`.
+        """Copy an owner's vectors from another generation, of turns that this shard holds. The caller holds `folding`.
 
         Raises as `put`.
         """
@@ -89,7 +89,7 @@ class TurnVectors:
 
 
 def remove_turn_vectors(connection: sqlite3.Connection, gone: Iterable[tuple[str, str]]) -> None:
-    """Remove every vector that the words of some events are in; an event is its owner's name and its id."""
+    """Remove every vector that includes the words of some events, each given as its owner's name and its id."""
     places = list(gone)
     for statement in _REMOVE:
         connection.executemany(statement, places)

@@ -1,4 +1,4 @@
-"""The states of a shard's users: read from its file, and cached for the users asked for last."""
+"""The states of a shard's users: read from its file, and cached for the most recently used."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ SMALL_BYTES: Final = 64 << 20
 MAX_BYTES: Final = 1 << 30
 _BYTES_OF_A_USER: Final = 1_500
 _BYTES_OF_A_MEMORY: Final = 2_000
-"""Beside its text."""
+"""The size of a memory without its text."""
 _BYTES_OF_A_KEY: Final = 150
 _SAMPLED: Final = 8
-"""Memories whose texts are measured: a state is kept after each decision, and may have 10,000. No caller chooses which:
-they are in the order of their ids' hashes."""
+"""The number of memories whose texts are measured: a state is cached after each decision, and may have 10,000. No
+caller can choose them: they are in the order of their ids' hashes."""
 _MEASURED_EVERY: Final = 8
-"""Decisions after which a state that is cached is measured again, at the latest."""
+"""The number of decisions after which a cached state is measured again at the latest."""
 _BODIES: Final = "select body from memories where owner=? order by sequence"
 _NEXT_BODIES: Final = (
     "select memory_id, sequence, body from memories where owner=? and memory_id>? order by memory_id limit ?"
@@ -47,15 +47,15 @@ _VERSION: Final = "select version from users where owner=?"
 
 
 _cached: Final = UserCache[tuple[int, "Owner"], "UserState"](SMALL_BYTES, MAX_BYTES)
-"""The states of all shards of the process: how many shards it holds, and how many users ask, is not known before.
+"""The states of all shards of the process: the number of shards and of active users is not known in advance.
 
-It is shared by them, and not passed along, because it changes no answer: a shard's own states have its number.
+It is a global and not an argument because it changes no answer: a shard's own states have its number.
 """
 _numbers: Final = count()
 
 
 class UserStates:
-    """A read-through cache of user states. Only a state that is written may be kept in it: see `GroupCommit`."""
+    """A read-through cache of user states. Only states that are written may be kept in it: see `GroupCommit`."""
 
     def __init__(self, connection: ShardConnection, wakes: WakeRows, intimacy: IntimacyRows) -> None:
         self._connection = connection
@@ -73,7 +73,7 @@ class UserStates:
                 _cached.pop((number, owner))
 
     def keep(self, owner: Owner, state: UserState) -> None:
-        """Cache a state; those of the users asked for longest ago make room."""
+        """Cache a state; the least recently used ones make room."""
         key = (self._number, owner)
         if (known := _cached.peek(key)) is not None and _is_about_as_large(known, state):
             _cached.replace(key, state)
@@ -89,9 +89,9 @@ class UserStates:
         return known
 
     async def load(self, owner: Owner) -> None:
-        """Cache a user's state, if it is not; of a large user's others have their turn while it is read.
+        """Cache a user's state, if it is not cached; reading a large one yields to the event loop.
 
-        Where a fold writes meanwhile it is read again. Raises as `read`, and ProgrammingError when the file is closed.
+        If a fold writes meanwhile, it is read again. Raises as `read`, and ProgrammingError if the file is closed.
         """
         while (self._number, owner) not in _cached:
             forgotten = self._forgotten
@@ -108,7 +108,7 @@ class UserStates:
         return [body for (body,) in rows]
 
     def remembered(self, owner: Owner, bodies: Sequence[bytes]) -> UserState:
-        """Return as much of a user's state as digests are made of; `bodies` are the user's own."""
+        """Return the part of a user's state that digests cover; `bodies` are the rows of the user's memories."""
         return UserState(
             owner=owner,
             memories=Map({m.memory_id: m for m in self._memories(bodies)}),
@@ -124,7 +124,7 @@ class UserStates:
             raise damage(self._connection.path, error) from error
 
     def read(self, owner: Owner) -> UserState:
-        """Return a user's state as the file has it, without caching it."""
+        """Return a user's state from the file, without caching it."""
         return to_end(self._reading(owner))
 
     def _reading(self, owner: Owner) -> Generator[None, None, UserState]:
@@ -192,13 +192,13 @@ class UserStates:
 
 
 def _is_about_as_large(before: UserState, state: UserState) -> bool:
-    """Return whether a state takes about what another one took a few decisions before."""
+    """Return whether a state is about as large as the one from a few decisions before."""
     is_soon = before.version // _MEASURED_EVERY == state.version // _MEASURED_EVERY
     return is_soon and len(before.memories) <= len(state.memories)
 
 
 def _size_of(state: UserState) -> int:
-    """Estimate what a state takes in memory, with what is found out about its memories when somebody decides."""
+    """Estimate the size of a state in memory, with the attributes of its memories that a decision computes."""
     keys, memories = len(state.items) + len(state.covered), len(state.memories)
     texts = [sys.getsizeof(one.content) + len(one.metadata) for one in islice(state.memories.values(), _SAMPLED)]
     text = sum(texts) * memories // max(len(texts), 1)

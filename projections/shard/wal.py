@@ -1,7 +1,7 @@
 """Checkpoints of a shard's write-ahead log, in a thread, because their fsyncs take tens of milliseconds.
 
-A commit of one decision writes some fifteen pages: the log is many times as long as what was folded. While records come
-it is moved into the file when it has grown; when none came for a while, it is emptied as well.
+A commit of one decision writes some fifteen pages: the log is many times as long as the records folded. While records
+come, it is moved into the file each time that it has grown; when none have come for a while, it is emptied as well.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CHECKPOINT_BYTES: Final = 16 << 20
-"""By which the write-ahead log grows between two checkpoints."""
+"""The growth of the write-ahead log between two checkpoints."""
 TRUNCATE_SECONDS: Final = 10.0
 CLEAR_SECONDS: Final = 50.0
-"""How long it is tried while others read or write all the while: under load the file is quiet for moments only."""
+"""How long attempts go on while others keep reading or writing: under load the file is idle for moments only."""
 PAUSE_SECONDS: Final = 0.1
-"""Between two attempts: others write meanwhile."""
+"""The pause between two attempts, in which others can write."""
 REST_SECONDS: Final = 5.0
-"""Without a commit: then the write-ahead log is emptied."""
+"""The time without a commit after which the write-ahead log is emptied."""
 REST_BYTES: Final = 256 << 10
-"""A write-ahead log that is shorter is left as it is."""
+"""A write-ahead log shorter than this is left as it is."""
 _NO_MATTER_OF_TIME: Final = (
     sqlite3.SQLITE_FULL,
     sqlite3.SQLITE_IOERR,
@@ -40,9 +40,9 @@ _NO_MATTER_OF_TIME: Final = (
 
 
 class Checkpoints:
-    """Checkpoints one file in a thread, with a connection of its own, while others go on reading and writing it.
+    """Checkpoints one file in a thread, with a connection of its own, while others continue to read and write it.
 
-    What is committed meanwhile is left for the next one. A checkpoint that fails is left to SQLite's own, made when the
+    Commits made meanwhile are left for the next checkpoint. After a failure, SQLite's own checkpoint follows when the
     write-ahead log has grown long. Neither reports a failure: a commit does, when the disk is full.
     """
 
@@ -54,14 +54,14 @@ class Checkpoints:
         self._thread: threading.Thread | None = None
         self._rest: asyncio.TimerHandle | None = None
         self._is_fresh = False
-        """Whether something was committed since the last look for rest."""
+        """Whether there was a commit since the last check for rest."""
         self._counting = threading.Lock()
         self._clearings = 0
-        """Calls of `clear` that go on."""
+        """The number of calls of `clear` in progress."""
         self._truncations = 0
-        """How many are wanted, since the thread that makes them began; 0: there is none."""
+        """The number of truncations requested since the thread that makes them began; 0 if there is no thread."""
         self._ending = threading.Event()
-        """Set while a thread that waits until nobody reads is to end."""
+        """Set to end a thread that waits for readers."""
 
     @property
     def want_the_file(self) -> bool:
@@ -69,9 +69,9 @@ class Checkpoints:
         return self._clearings > 0 or self._truncations > 0
 
     def committed(self) -> None:
-        """Start a checkpoint where the write-ahead log has grown and none is running, else one when there is rest.
+        """Start a checkpoint if the write-ahead log has grown and none is running, and schedule one for a time of rest.
 
-        Rest is seen by the event loop that this is called in, if it is in one.
+        The check for rest runs on the caller's event loop, if there is one.
         """
         length = self._length()
         if length < self._begun_at:
@@ -84,9 +84,9 @@ class Checkpoints:
             self._look_later()
 
     def truncate(self) -> None:
-        """Have the write-ahead log emptied and stale bytes overwritten: what was deleted still stands in them.
+        """Start to empty the write-ahead log and to overwrite stale bytes, which still hold deleted rows.
 
-        Waits for nobody. Where others read for long, it is left to the next one, or to `clear`.
+        Returns at once. If others read for long, this is left to the next call, or to `clear`.
         """
         with self._counting:
             self._truncations += 1
@@ -95,7 +95,7 @@ class Checkpoints:
             self._truncations = 0
 
     def clear(self) -> None:
-        """Do as `truncate`, and wait: nothing of what was deleted stays. Raises ShardUnavailable, ShardDamaged."""
+        """Do as `truncate`, and wait until no deleted row remains. Raises ShardUnavailable, ShardDamaged."""
         self.close()
         self._count_clearings(1)
         try:
@@ -108,9 +108,9 @@ class Checkpoints:
             self._count_clearings(-1)
 
     def close(self) -> None:
-        """Wait for a running checkpoint: after that the file is open nowhere here, until the next commit.
+        """Wait for a running checkpoint: after that no checkpoint has the file open, until the next commit.
 
-        One that waits until nobody reads is ended.
+        A checkpoint that waits for readers is ended.
         """
         if self._rest is not None:
             self._rest.cancel()
@@ -126,7 +126,7 @@ class Checkpoints:
             self._rest = asyncio.get_running_loop().call_later(REST_SECONDS, self._look)
 
     def _look(self) -> None:
-        """Empty the write-ahead log, unless something was committed meanwhile."""
+        """Empty the write-ahead log, unless there was a commit meanwhile."""
         self._rest = None
         if self._is_fresh or self._is_running():
             self._look_later()
@@ -146,7 +146,7 @@ class Checkpoints:
     def _start(self, how: str) -> bool:
         name = f"checkpoint {self._path.name}"
         thread = threading.Thread(target=self._checkpoint, args=(how, self._thread), name=name)
-        with suppress(RuntimeError):  # the system gives no thread: what was folded is committed all the same
+        with suppress(RuntimeError):  # the system has no thread left: the folds are committed all the same
             thread.start()
             self._thread = thread
             return True
@@ -165,12 +165,12 @@ class Checkpoints:
         with suppress(sqlite3.Error), closing(_opened(self._path)) as connection:
             with held(self._path):
                 connection.execute("pragma wal_checkpoint(passive)")
-            if how == "rest":  # nothing is left to be copied, and where somebody reads or writes it is left for later
+            if how == "rest":  # nothing is left to copy; if the file is read or written just now, it is left for later
                 connection.execute("pragma busy_timeout=0")
                 connection.execute("pragma wal_checkpoint(truncate)")
 
     def _truncate(self) -> None:
-        """Empty the write-ahead log, again where that was wanted once more meanwhile."""
+        """Empty the write-ahead log, and again if that was requested meanwhile."""
         is_wanted = True
         while is_wanted:
             wanted = self._truncations
@@ -183,9 +183,9 @@ class Checkpoints:
 
 
 def _empty(path: Path, seconds: float, ending: threading.Event) -> None:
-    """Empty the write-ahead log once nobody reads, and the gaps of a file in clear.
+    """Empty the write-ahead log once there are no readers, and the gaps of an unencrypted file.
 
-    Raises StillWritten when so many seconds are over, or `ending` is set; OSError, sqlite3.Error.
+    Raises StillWritten after `seconds`, or when `ending` is set; OSError, sqlite3.Error.
     """
     until = time.monotonic() + seconds
     with closing(_opened(path)) as connection:
@@ -207,17 +207,17 @@ def _empty(path: Path, seconds: float, ending: threading.Event) -> None:
 
 @contextmanager
 def held(path: Path) -> Iterator[None]:
-    """Read a file meanwhile: either its write-ahead log is not begun anew, or nothing of it can be checkpointed.
+    """Hold a read transaction: either the write-ahead log is not restarted, or none of it can be checkpointed.
 
-    SQLite before 3.51.3 takes what is written for checkpointed, and loses it, where the writer begins the log anew at
-    the instant at which another connection begins a checkpoint (https://sqlite.org/wal.html#walresetbug).
+    SQLite before 3.51.3 takes new frames for checkpointed ones, and loses them, if the writer restarts the log at the
+    instant at which another connection begins a checkpoint (https://sqlite.org/wal.html#walresetbug).
     """
     with closing(_opened(path)) as reader:
         reader.execute("begin")
-        reader.execute("select 1 from sqlite_master").fetchall()  # the lock comes with the first look
+        reader.execute("select 1 from sqlite_master").fetchall()  # the first read takes the lock
         yield
 
 
 def _opened(path: Path) -> sqlite3.Connection:
-    connection: sqlite3.Connection = open_database(path, "rw")  # a deleted file is not made anew
+    connection: sqlite3.Connection = open_database(path, "rw")  # a deleted file is not created again
     return connection

@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 _LATER: Final = tuple(
     (field.name, field.default)
     for field in fields(Memory)
-    if field.default is not MISSING and field.name != "shared_with"  # which stands in the row itself
+    if field.default is not MISSING and field.name != "shared_with"  # which is in the row itself
 )
-"""Fields of a memory with their defaults: those that memories did not have at first."""
+"""The fields that were added to memories later, with their defaults."""
 PROJECTIONS: Final = ("memories", "importance", "profiles", "episodes", "index")
 
 
 def digests(states: Iterable[UserState]) -> dict[str, str]:
     """Return one hash of 256 bits, hexadecimal, for each projection, and `total` over all of them.
 
-    That of a projection is the sum, modulo 2^256, of the SHA-256 of each of its rows: so that those of several workers
-    add up (`combined`). The rows hold nothing local: no positions, log times, vector bytes, or values computed at
-    query time. Users of whom nothing is remembered do not count. `memories` has a row for each user's wakes too, and
-    one for what is kept of how close they are to their agents.
+    The hash of a projection is the sum, modulo 2^256, of the SHA-256 of each of its rows, so that the hashes of several
+    workers add up (`combined`). The rows hold nothing local: no positions, log times, vector bytes, or values computed
+    at query time. Users without memories add nothing. `memories` also has a row for each user's wakes, and one for
+    the user's intimacies that are kept.
     """
     sums = dict.fromkeys(PROJECTIONS, 0)
     for state in states:
@@ -51,7 +51,7 @@ def digests(states: Iterable[UserState]) -> dict[str, str]:
 
 
 def combined(parts: Iterable[Mapping[str, str]]) -> dict[str, str]:
-    """Return the digests over the users of all parts, each user being in one of them."""
+    """Return the digests over the users of all parts. Each user must be in one part only."""
     sums = dict.fromkeys(PROJECTIONS, 0)
     for part in parts:
         for name in PROJECTIONS:
@@ -110,6 +110,6 @@ def _rows(owner: Owner, m: Memory) -> dict[str, list[Any]]:
 
 
 def _later(memory: Memory) -> list[dict[str, Any]]:
-    """Return the fields that memories lacked at first, where they say anything, else digests stay as they are."""
+    """Return the later fields that differ from their defaults: the digests of other memories must not change."""
     said = {name: value for name, default in _LATER if (value := getattr(memory, name)) != default}
     return [said] if said else []

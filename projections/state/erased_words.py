@@ -1,8 +1,8 @@
 """Removal of the words of erased memories from messages that contain more than these words.
 
 A decision concerns several memories, and a model's answer several turns. Such messages stay, without the words but
-with the ids, numbers and times that the fold needs. The fold of `MemoryErased` does this to the decisions in a shard,
-and the erasure itself to the records of the log. Both give the same bytes, however often they are applied.
+with the ids, numbers and times that the fold needs. The fold of `MemoryErased` removes the words from the decisions in
+a shard, and the erasure itself from the records of the log. Both produce the same bytes, however often they run.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ if TYPE_CHECKING:
     from schemas.messages.inbox import CoveredPiece
 
 ERASED: Final = "erased"
-"""Replaces a reason, which may quote words."""
+"""The replacement of a reason, which may quote words."""
 _NOTHING: Final = Sealed(data=b"")
 _Any = TypeVar("_Any")
 
 
 @dataclass(frozen=True, slots=True)
 class ErasedWords:
-    """What is erased together with memories: their observations, and the commands that formed or changed them."""
+    """The memories to erase, with their observations and the commands that formed or changed them."""
 
     memory_ids: frozenset[str]
     event_ids: frozenset[str]
     item_ids: frozenset[str] = frozenset()
     versions: Mapping[str, int] = field(default_factory=dict)
-    """The ledger version of each memory's erasure. Decisions after it say that the memory is unknown, and must not
+    """The ledger version of each memory's erasure. Later decisions state that the memory is unknown, and must not
     depend on when the words were removed."""
     counted: frozenset[int] = frozenset()
     """The offsets of the decisions that count. Void ones may have any content and version."""
     known: int | None = None
-    """Until which offset of the ledger `counted` is known: what lies there or behind it is left as it is."""
+    """The ledger offset up to which `counted` is known: records at or after it are left as they are."""
 
     def without(self, message: _Any, offset: int | None = None) -> _Any:
         """Return a message without the words; the same object if it has none.
@@ -68,7 +68,7 @@ class ErasedWords:
         return message
 
     def is_whole(self, message: object) -> bool:
-        """Return whether a message must go as a whole: an observation, or a dead letter that contains words."""
+        """Return whether a message must be erased as a whole: an observation, or a dead letter that contains words."""
         if isinstance(message, DeadLetter):
             try:
                 held: object = codec.decode(message.value)

@@ -1,4 +1,4 @@
-"""The fold that arbitrates: which decisions count, and what they make of a user's state."""
+"""The fold that arbitrates: which decisions count, and how they change a user's state."""
 
 from __future__ import annotations
 
@@ -54,15 +54,15 @@ class Unfit(ValueError):
 ERASE: Final = EraseUser.__name__
 
 SHARED: Final = "shared"
-"""The reason of a MemoryRevised that makes a memory known to its envelope's agent."""
+"""The reason of a MemoryRevised that shares a memory with its envelope's agent."""
 BEGUN: Final = "begun"
-"""The reason of a MemoryRevised by which what was planned is so from its envelope's instant on."""
+"""The reason of a MemoryRevised by which a plan takes effect, from its envelope's instant on."""
 SAID: Final = frozenset({"said_again", "remembered_again"})
-"""Reasons of a MemoryReinforced that say the memory anew."""
+"""The reasons of a MemoryReinforced by which the memory was stated again."""
 
 Events: TypeAlias = "Sequence[LedgerEvent]"
 _UNFIT: Final = (KeyError, TypeError, ValueError)
-"""What is raised where something cannot be made of a state."""
+"""The errors raised by an event that does not fit the state."""
 
 
 def events_of(decision: Decision) -> tuple[LedgerEvent, ...]:
@@ -71,20 +71,20 @@ def events_of(decision: Decision) -> tuple[LedgerEvent, ...]:
 
 
 def events_about(decision: Decision, memory_id: str) -> list[MemoryEvent]:
-    """Return a decision's events about a memory; none is decoded without its id in the bytes. Raises as `events_of`."""
+    """Return a decision's events about a memory; only events with its id are decoded. Raises as `events_of`."""
     name = memory_id.encode()
     named = events_in(data for data in decision.events if name in data)
     return [event for event in named if isinstance(event, MEMORY_EVENTS) and event.memory_id == memory_id]
 
 
 def events_in(encoded: Iterable[bytes]) -> tuple[LedgerEvent, ...]:
-    """Return events as they were encoded in a decision. Raises UnknownSchema for one that is not known."""
+    """Return the decoded events of a decision. Raises UnknownSchema for one that this version does not know."""
     return tuple(codec.decode_as(data, *LEDGER_EVENTS) for data in encoded)
 
 
-@lru_cache(maxsize=1_024)  # an item is asked about several times while it is decided and folded
+@lru_cache(maxsize=1_024)  # an item is looked up several times while it is decided and folded
 def item_key(item_id: str) -> bytes:
-    """Return the 16 bytes by which a decided item is known indefinitely."""
+    """Return the 16-byte hash of a decided item, which is kept indefinitely."""
     return blake2b(item_id.encode(), digest_size=16).digest()
 
 
@@ -101,23 +101,23 @@ def is_passed(state: UserState, item_id: str, offset: int) -> bool:
 
 
 def is_cut_off(state: UserState, topic: str, offset: int) -> bool:
-    """Return whether a record of the user's stems from before the last erasure of the user."""
+    """Return whether a record of the user dates from before the user's last erasure."""
     return offset < state.cut.get(topic, 0)
 
 
 def next_part(state: UserState, item_id: str) -> int:
-    """Return the number that the next decision about the item carries."""
+    """Return the part number of the next decision about the item."""
     return state.last_part + 1 if item_id == state.last_item and not state.last_part_closed else 1
 
 
 def counts(state: UserState, decision: Decision) -> bool:
     """Return whether a decision counts: the user's next version, and an item (or part of it) that is new.
 
-    Everything else is void for every reader alike: what a frozen worker appended after it woke up, and what was
-    appended twice.
+    Every other decision is void for every reader alike, such as one that a frozen worker appended after it woke up, or
+    one that was appended twice.
     """
     if decision.item_type == ERASE:
-        # What was decided before can no longer be read once the user's key is destroyed: versions are missing then.
+        # Earlier decisions can no longer be read once the user's key is destroyed, so versions may be missing.
         if decision.version <= state.version:
             return False
     elif decision.version != state.version + 1 or decision.part != next_part(state, decision.item_id):
@@ -128,13 +128,13 @@ def counts(state: UserState, decision: Decision) -> bool:
 
 
 def unlike_appended(state: UserState, decision: Decision) -> str | None:
-    """Return why a decision cannot have been appended to what was folded before it; None where it can.
+    """Return why a decision cannot have been appended after the decisions folded so far; None if it can.
 
-    It is for a decision that is linked, or whose user's last one is.
+    To be called for a decision that is linked, or that follows a linked one.
 
-    Whoever decides has folded all that the log holds of the user. So an earlier version is void, and nothing else: a
-    worker that had frozen was late. A later one says that those between are missing, and another link that the
-    decision before was another one.
+    A worker folds the user's whole log before it decides. So an earlier version is merely void: a worker that had
+    frozen was late. A later version means that those in between are missing, and a different link that the previous
+    decision was a different one.
     """
     if decision.item_type == ERASE and decision.version != state.version + 1:
         return None  # see `counts`
@@ -146,14 +146,14 @@ def unlike_appended(state: UserState, decision: Decision) -> str | None:
 
 
 def link_of(decision: Decision, value: bytes) -> bytes:
-    """Return the hash by which the user's next decision is linked to this one, whose encoding is `value`."""
+    """Return the hash that links the user's next decision to this one, whose encoding is `value`."""
     if decision.previous is None:
         return b""
     return hash_of(value) if decision.replaced is None else decision.replaced[:HASH_BYTES]
 
 
 def evolve(state: UserState, decision: Decision, events: Events, link: bytes) -> UserState:
-    """Return the state after a decision that counts, and that `link` is the hash of. Raises Unfit."""
+    """Return the state after a decision that counts, whose hash is `link`. Raises Unfit."""
     if len(events) == 1 and isinstance(events[0], MemoryFormed):  # nearly always: one copy of the state, not two
         try:
             decided = _decided(state, decision, link)
@@ -164,7 +164,7 @@ def evolve(state: UserState, decision: Decision, events: Events, link: bytes) ->
 
 
 def after_item(state: UserState, decision: Decision, link: bytes) -> UserState:
-    """Return the state after what a decision that counts says besides its events."""
+    """Return the state after a decision that counts, without its events."""
     return replace(state, **_decided(state, decision, link))
 
 
@@ -204,7 +204,7 @@ def apply_all(state: UserState, events: Events, recorded_at: datetime | None) ->
     """Return the state after the events of one item whose log time is `recorded_at`."""
     faded: list[MemoryDecayed] = []
     for event in events:
-        if isinstance(event, MemoryDecayed):  # of a tick there are many
+        if isinstance(event, MemoryDecayed):  # a tick has many of them
             faded.append(event)
             continue
         if faded:
@@ -224,7 +224,7 @@ def apply_all(state: UserState, events: Events, recorded_at: datetime | None) ->
 
 
 def _faded(state: UserState, events: Sequence[MemoryDecayed]) -> UserState:
-    """Return the state after memories have decayed, by which they are found as before."""
+    """Return the state after memories have decayed, which changes none of its indexes."""
     with state.memories.mutate() as change:
         for event in events:
             change[event.memory_id] = _after_tick(change[event.memory_id], event)
@@ -233,7 +233,7 @@ def _faded(state: UserState, events: Sequence[MemoryDecayed]) -> UserState:
 
 
 def _erased(state: UserState, event: UserErased) -> UserState:
-    """Return the state of a user of whom nothing is known but which item was decided last: that one erased the rest."""
+    """Return the state of an erased user, which knows nothing except the item that was decided last, the erasure."""
     return UserState(
         owner=state.owner,
         version=state.version,
@@ -386,7 +386,7 @@ def _revised(before: Memory, event: MemoryRevised) -> Memory:
 
 
 def _intensity(before: Memory, event: MemoryRevised) -> float | None:
-    """Return how strong the feeling is now; None where none is left."""
+    """Return the present intensity of the emotion; None if the emotion was removed."""
     if event.emotion == "":
         return None
     return before.emotion_intensity if event.emotion_intensity is None else event.emotion_intensity
@@ -397,7 +397,7 @@ def _joined(known: tuple[str, ...], more: Sequence[str]) -> tuple[str, ...]:
 
 
 def _with(state: UserState, before: Memory | None, after: Memory) -> UserState:
-    """Put a memory into the state, and keep the ways to find it."""
+    """Return the state with a memory, and with its indexes updated."""
     return replace(state, **_changes(state, before, after))
 
 
@@ -425,7 +425,7 @@ def _changes(state: UserState, before: Memory | None, after: Memory) -> dict[str
 
 
 def _statements(state: UserState, before: Memory | None, after: Memory) -> StatementIndex | None:
-    """Note what a memory says now, if it said something else before."""
+    """Note the statement of a memory in the index, if it has changed."""
     if before is not None and (before.content, before.key, before.value) == (after.content, after.key, after.value):
         return state.statements
     index = state.statements
@@ -436,7 +436,7 @@ def _statements(state: UserState, before: Memory | None, after: Memory) -> State
 
 
 def _forgotten(state: UserState, before: Memory | None, after: Memory | None) -> Map[str, tuple[str, ...]]:
-    """Keep the pieces of the memories that are forgotten."""
+    """Return the index of forgotten memories by piece, updated for one memory."""
     index = state.forgotten
     if before is not None and before.status == FORGOTTEN:
         for piece in dict.fromkeys(before.pieces):

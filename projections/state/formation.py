@@ -1,4 +1,4 @@
-"""The memory that an event begins: formed here, or imported as it was kept elsewhere."""
+"""The memory that an event creates: formed here, or imported from elsewhere."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from schemas.messages.events import MemoryFormed, MemoryImported
 
 _formed: Final = builder(Memory, copied_names(MemoryFormed, Memory))
 _imported: Final = builder(Memory, copied_names(MemoryImported, Memory))
-"""Copy the fields that the event and a memory spell alike, so that a new one is not spelled here. Whatever is neither
-copied nor given below has the default of `Memory`."""
+"""Copy the fields with the same name in the event and in a memory, so that a new field needs no change here. A field
+that is neither copied nor given below has the default of `Memory`."""
 
 
 def formed(event: MemoryFormed) -> Memory:

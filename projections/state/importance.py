@@ -1,11 +1,11 @@
-"""Importance, 0 to 1, and the grade, 1 to 4, that Luna counts it in."""
+"""Importance, 0 to 1, and the grade, 1 to 4, in which Luna expresses it."""
 
 from __future__ import annotations
 
 from typing import Final
 
 DECIMALS: Final = 4
-"""To which importance, strength and the other shares of a memory are rounded."""
+"""The decimals to which importance, strength and the other shares of a memory are rounded."""
 
 
 def grade(importance: float) -> float:

@@ -1,4 +1,4 @@
-"""The intimacy of a user with each agent that the ledger keeps after retention has removed the turns that said it."""
+"""The intimacy of a user with each agent, which the ledger keeps after retention has removed the turns that had it."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ class Intimacy:
 
 
 ByAgent: TypeAlias = "Map[str | None, Intimacy]"
-"""The last that was said with each agent; None: with no agent named."""
+"""The last intimacy with each agent; None stands for turns that name no agent."""
 
 
 def last_kept(kept: ByAgent, agent_id: str | None) -> Intimacy | None:
-    """Return what was said last with an agent or with none; without an agent, with any."""
+    """Return the last intimacy of turns with `agent_id` or no agent, or of all turns if `agent_id` is None."""
     said = (c for agent, c in kept.items() if agent_id is None or agent in (None, agent_id))
     return max(said, key=lambda c: (c.said_at, c.intimacy), default=None)
 
 
 def intimacy_rows(kept: ByAgent) -> list[tuple[str | None, str, float]]:
-    """Return (agent, effective time, intimacy) in one order, no agent first: as shard and digest write it."""
+    """Return (agent, effective time, intimacy), no agent first, in the order in which shard and digest write them."""
     found = [(agent, c.said_at.isoformat(), c.intimacy) for agent, c in kept.items()]
     return sorted(found, key=lambda row: (row[0] is not None, row[0] or ""))

@@ -1,9 +1,9 @@
-"""When a memory ends and how strong it is at an instant: the one rule for memories, columns of them, and SQL.
+"""The end of a memory and its strength at an instant: the one rule for memories, columns of them, and SQL.
 
-A memory ends by itself at `ends_at`, whether or not a tick has said so. Its strength follows Ebbinghaus as Luna
-computes it, and fades from `fades_from` on. Whatever else ends or weakens a memory is an event that a policy of
-decay decided. No other module reads `expires_at` to judge a memory: it asks `Memory.ends_at`, `status_at`,
-`strength_at`, or `IS_ACTIVE_SQL`. `tests/property/test_lifetime_readers.py` compares all of them.
+A memory ends by itself at `ends_at`, whether or not a tick has recorded it. Its strength follows Ebbinghaus as Luna
+computes it, and fades from `fades_from` on. Any other end or weakening of a memory is an event that a decay policy
+decided. No other module reads `expires_at` to judge a memory: it uses `Memory.ends_at`, `status_at`, `strength_at`,
+or `IS_ACTIVE_SQL`. `tests/property/test_lifetime_readers.py` compares all of them.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ MAX_STRENGTH: Final = 1.0
 _DAY: Final = timedelta(days=1)
 
 ENDS: Final = "expires_at"
-"""The field of a memory that holds the last instant at which it is active; None: it does not end by itself."""
+"""The name of the field with the last instant at which a memory is active, None if it does not end by itself."""
 LASTING: Final[tuple[str, ...]] = ()
-"""Fields of a memory, false by default, of which each keeps it from ending and from fading while it is true. There is
-none yet."""
+"""The fields of a memory, false by default, each of which prevents it from ending and fading while it is true. There
+are none yet."""
 NEVER: Final = datetime.max.replace(tzinfo=UTC)
 _end: Final = attrgetter(ENDS)
 
 
 def ends_at(memory: Any) -> datetime | None:  # noqa: ANN401 - a memory, or a message with the same fields
-    """Return the last instant at which a memory is active if nothing else ends it; None: it does not end by itself."""
+    """Return the last instant at which a memory is active if no event ends it; None if it does not end by itself."""
     end: datetime | None = None if _lasts(memory) else _end(memory)
     return end
 
 
 def fades_from(memory: Any) -> datetime:  # noqa: ANN401 - as `ends_at`
-    """Return the effective time from which a memory fades: when it was formed, or restored last."""
+    """Return the effective time from which a memory fades: that of its forming, or of its last restoration."""
     begin: datetime = NEVER if _lasts(memory) else max(memory.formed_at, memory.restored_at or memory.formed_at)
     return begin
 
@@ -74,23 +74,23 @@ Instants compare as text: a row has all of them in UTC, and a fraction of a seco
 
 
 def expiry_of(memory_type: str, effective: datetime) -> datetime | None:
-    """Return when a memory of a type expires that was said at an effective time; None: never."""
+    """Return the expiry of a memory of a type with an effective time; None if it does not expire."""
     return effective + SHORT_TERM_LIFE if memory_type == "short_term" else None
 
 
 def is_over(end: datetime | None, instant: datetime) -> bool:
-    """Return whether what ends at `end`, or never where that is None, is over; at its end itself it is not yet."""
+    """Return whether `instant` is after `end`; False if `end` is None, which means never."""
     return end is not None and end < instant
 
 
 def are_over(ends: NDArray[np.int64], instant: int) -> NDArray[np.bool_]:
-    """Return by element what `is_over` says; ends and instant are in one unit."""
+    """Return `is_over` by element; ends and instant must have the same unit."""
     over: NDArray[np.bool_] = ends < instant
     return over
 
 
 def count_over(ends: Sequence[datetime], instant: datetime) -> int:
-    """Return how many of these ends, in ascending order, `is_over` is true of."""
+    """Return the number of ends, given in ascending order, for which `is_over` is true."""
     return bisect_left(ends, instant)
 
 
@@ -100,7 +100,7 @@ def sql_instant(instant: datetime) -> str:
 
 
 def days_between(begin: datetime, instant: datetime) -> float:
-    """Return how many days, with their fraction, lie between two instants."""
+    """Return the time between two instants in days, with their fraction."""
     return (instant - begin) / _DAY
 
 
@@ -113,7 +113,7 @@ def ebbinghaus(initial: float, days: float, importance: float, recalls: int) -> 
 def retention(
     initial: Number, days: Number, grades: Number, recalls: Number, exp: Callable[[Number], Number]
 ) -> Number:
-    """Return Luna's formula without its limits: of one memory, or by element of many; `exp` is the exponential of such.
+    """Return Luna's formula without its limits, for one memory or by element for many; `exp` must accept the same type.
 
     initial x exp(-days / (g x 30)) x (1 + 0.1 x recalls) x (0.2 + 0.8 x g / 4), g = grade; days are not negative.
     """

@@ -1,7 +1,7 @@
-"""Whether the decisions of users follow each other as they were linked, without folding what they decided.
+"""A check that the linked decisions of users follow each other, without folding their events.
 
-Which decisions count is for the fold to say. Here it is enough that each was made after one that the log has: where two
-have the same version, one of them is void, and the next may name either.
+The fold determines which decisions count. Here it is enough that each was made after one that the log has: if two have
+the same version, one of them is void, and the next decision may name either.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ _BEGIN: Final = frozenset({b""})
 class _Top(NamedTuple):
     version: int
     before: frozenset[bytes]
-    """The hashes of the decisions with the version before."""
+    """The hashes of the decisions with the previous version."""
     links: frozenset[bytes]
     """The hashes of the decisions with this version; empty for one that is not linked."""
 
 
 class LinkedHistories:
-    """The newest decisions of each user of a partition, as far as they were read."""
+    """The newest decisions of each user of a partition, up to the last record read."""
 
     def __init__(self) -> None:
-        """Know no user."""
+        """Start without users."""
         self._tops: dict[bytes, _Top] = {}
         self.linked = 0
-        """How many linked decisions were read."""
+        """The number of linked decisions read."""
 
     def add(self, decision: Decision, value: bytes) -> str | None:
-        """Take the next decision of the log with its encoding; return why it cannot have been appended there."""
+        """Add the next decision of the log with its encoding; return why it cannot have been appended there, if so."""
         key = decision.envelope.owner.key
         top = self._tops.get(key) or _Top(0, _BEGIN, _BEGIN)
         named, link = decision.previous or b"", link_of(decision, value)
         self.linked += decision.previous is not None
-        if decision.item_type == ERASE and decision.version > top.version + 1:  # what it erased cannot be read
+        if decision.item_type == ERASE and decision.version > top.version + 1:  # the erased decisions are unreadable
             self._tops[key] = _Top(decision.version, frozenset(), frozenset({link}))
         elif decision.version == top.version + 1:
             if named not in top.links:

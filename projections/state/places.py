@@ -1,7 +1,7 @@
-"""Places: the sessions, and metadata, in which a memory was met besides those in which it was formed.
+"""Places: the sessions and metadata in which a memory was stated again after its forming.
 
-What is told again elsewhere is no new memory, and is found there too: whoever looks for the memories of a session or of
-metadata compares each place by itself.
+A statement that is repeated elsewhere does not form a new memory, and is found there too: a search for the memories of
+a session, or with some metadata, compares each place by itself.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from projections.state.memory import Memory
 
 MOST: Final = 16
-"""Places of one memory; the latest are kept."""
+"""The most places of one memory; the latest are kept."""
 MOST_BYTES: Final = 16_384
-"""Of all of them: an event has them whole. Metadata that alone are more are none of a place."""
+"""The most bytes of a memory's places: an event has all of them. A place leaves out metadata of more than half."""
 
 
 def met_again(memory: Memory, session_id: str | None, metadata: Sealed | None) -> Sealed | None:
-    """Return where a memory was met by now, if it is met in a session and with metadata; None where that is no news."""
+    """Return the places of a memory that is stated in a session and with metadata; None if that changes nothing."""
     spelt = _place(memory, session_id, orjson.loads(metadata.data) if metadata else {})
     if spelt is None or spelt in memory.met_in[-1:]:
         return None
@@ -34,7 +34,10 @@ def met_again(memory: Memory, session_id: str | None, metadata: Sealed | None) -
 
 
 def without_session(memory: Memory, session_id: str) -> tuple[Memory, Sealed] | None:
-    """Return a memory as it stays where it was met outside a session, with its further places; None where nowhere."""
+    """Return a memory without its places in a session, with the remaining further places.
+
+    Returns None if it has no place outside the session, or none in it.
+    """
     everywhere = as_met(memory)
     left = [one for one in everywhere if one.session_id != session_id]
     if not left or len(left) == len(everywhere):
@@ -45,22 +48,22 @@ def without_session(memory: Memory, session_id: str) -> tuple[Memory, Sealed] | 
 
 
 def places_of(met_in: Sealed | None) -> tuple[str, ...]:
-    """Return places as a memory has them, from the list that an event carries."""
+    """Return the places of a memory from the list in an event."""
     if met_in is None:
         return ()
     return tuple(map(_spelt, orjson.loads(met_in.data)))
 
 
 def as_met(memory: Memory) -> tuple[Memory, ...]:
-    """Return a memory as each of the places has it where it was met, that of its forming first.
+    """Return the memory once for each of its places, that of its forming first.
 
-    Its own metadata go for every place, under those that the place has.
+    Its own metadata apply to every place, overridden by those of the place.
     """
     return (memory, *(_at(memory, orjson.loads(place)) for place in memory.met_in)) if memory.met_in else (memory,)
 
 
 def _place(memory: Memory, session_id: str | None, metadata: dict[str, object]) -> str | None:
-    """Return how a place differs from that of a memory's forming; None where it does not."""
+    """Return the difference of a place from that of a memory's forming; None if there is none."""
     own = orjson.loads(memory.metadata)
     other = {name: value for name, value in metadata.items() if name not in own or own[name] != value}
     place: dict[str, object] = {"session_id": session_id} if session_id not in (None, memory.session_id) else {}

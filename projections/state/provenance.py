@@ -1,4 +1,4 @@
-"""Provenance: where a memory is from, as answers say it and as a line of a marked context does."""
+"""Provenance: the origin of a memory, as answers name it and as a line of a marked context does."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ MARKS: Final = {
     "manual": "from a command",
     "import": "from an import",
 }
-"""By provenance."""
+"""The mark of each provenance."""
 _MARK: Final = re.compile(rf"\b({'|'.join(MARKS.values())})(?=\s?[)）])", re.IGNORECASE)
 
 
 def provenance_of(memory: Memory) -> str:
-    """Return where a memory is from: chat, photo, inferred, manual or import.
+    """Return the origin of a memory: chat, photo, inferred, manual or import.
 
-    It is where it was formed from: a screen's memory that the user said later is still a screen's. What was imported,
-    or shared by another user, is from an import, whatever it was there.
+    It is the origin at its forming: a memory of a screenshot remains one after the user has stated it too. A memory
+    that was imported, or shared by another user, has the origin import, whatever it had there.
     """
     return memory.source_type
 
 
 def marked(text: str, provenance: str) -> str:
-    """Return a text on one line and its mark, such as `(from a screenshot)`; what looks like a mark in it is quoted."""
+    """Return a text on one line with its mark, such as `(from a screenshot)`; the text's own marks are quoted."""
     unmarked = _MARK.sub(r'"\1"', on_one_line(text))
     return f"{unmarked} ({MARKS[provenance]})"

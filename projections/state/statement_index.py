@@ -1,4 +1,4 @@
-"""An index of what a user's memories say, so that a decision looks at those that may matter to it, and at no others."""
+"""An index of the statements of a user's memories, so that a decision examines only those that may matter to it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _AT_ONCE: Final = 50
 
 
 class Saying(Protocol):
-    """What says something: a memory, which has a state that has the index."""
+    """A source of a statement: a memory. As a protocol, it avoids a cycle of imports: a state has an index."""
 
     @property
     def memory_id(self) -> str:
@@ -36,7 +36,7 @@ class Saying(Protocol):
 
     @property
     def key(self) -> str | None:
-        """Of which fact it gives a value."""
+        """The key of the fact to which it gives a value."""
         ...
 
     @property
@@ -46,49 +46,49 @@ class Saying(Protocol):
 
     @property
     def occurred_at(self) -> datetime:
-        """When what it tells of happened."""
+        """The time of the event that it describes."""
         ...
 
 
 class Said(NamedTuple):
-    """What a memory says, or said once."""
+    """A present or former statement of a memory."""
 
     memory_id: str
     content: str
     fact: str | None
-    """Of which it gives the value: the fact's key."""
+    """The key of the fact to which it gives a value."""
     value: str | None
     day: int | None
-    """Of an episode: the day on which it happened, in days since 1970 (UTC)."""
+    """The day on which an episode happened, in days since 1970 (UTC); None for other kinds."""
 
 
 KeysOf: TypeAlias = "Callable[[Said], Iterable[Hashable]]"
 
 
 class StatementIndex:
-    """Finds a user's memories by keys of what they say. The states that follow from one another share one.
+    """Finds a user's memories by keys of their statements. Successive states share one index.
 
-    It grows with every memory that is formed or given another text or value, in whichever of these states, also in a
-    draft that comes to nothing: so it misses none of a state's memories, and may find some that are not in it, or say
-    something else there. Who asks looks at the memory. Documents are left out: they say nothing.
+    It grows with every memory that is formed or gets another text or value in any of these states, including drafts
+    that are discarded. So it misses none of a state's memories, but may return some that the state lacks, or that
+    state something else there: the caller checks the memory itself. Documents are left out: they state nothing.
 
-    What keys a memory has is no matter of the state. Who looks for some brings the function, always the same one, and
-    it is asked when somebody first looks: folding costs no more than a note, from any thread. One thread looks.
+    The state does not define the keys of a memory. The caller passes the function that does, always the same one, and
+    keys are computed at the first search: a fold only adds a note, from any thread. Only one thread may search.
     """
 
     __slots__ = ("_entries", "_found", "_unread")
 
     def __init__(self, memories: Iterable[Saying] = ()) -> None:
-        """Take the memories that there are."""
+        """Note the existing memories."""
         self._unread: list[Said] = []
         self._found: dict[int, str | set[str]] = {}
-        """By the hash of a key the memory, or the memories, that have it."""
+        """The memory, or memories, with a key, by the hash of the key."""
         self._entries = 0
         for memory in memories:
             self.note(memory)
 
     def note(self, memory: Saying) -> None:
-        """Take what a memory says now."""
+        """Note the present statement of a memory."""
         if memory.kind != DOCUMENT:
             day = day_of(memory.occurred_at) if memory.kind == "episodic" else None
             self._unread.append(Said(memory.memory_id, memory.content, memory.key, memory.value, day))
@@ -115,7 +115,7 @@ class StatementIndex:
         return found
 
     def without(self, memory_id: str) -> StatementIndex:
-        """Return the index of a state in which a memory was erased: the words that nobody has looked at yet are gone.
+        """Return the index of a state in which a memory was erased, without its words that are not yet hashed.
 
         Its id stays under the hashes that it had, until the index is worn.
         """
@@ -123,11 +123,11 @@ class StatementIndex:
             return self
         left = StatementIndex()
         left._unread = [said for said in self._unread if said.memory_id != memory_id]
-        left._found, left._entries = self._found, self._entries  # one for both: it only grows
+        left._found, left._entries = self._found, self._entries  # both share it: it only grows
         return left
 
     def is_worn(self, memories: int) -> bool:
-        """Return whether most of it is of what is said no more: making it anew is worth it."""
+        """Return whether most of its entries are of former statements, so that it should be built anew."""
         return self._entries + len(self._unread) > _WORN * memories + _FEW
 
     def _add(self, key: int, memory_id: str) -> bool:

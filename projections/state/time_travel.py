@@ -25,7 +25,7 @@ BEGINNINGS: Final = (MemoryFormed, MemoryImported)
 
 
 def state_at(owner: Owner, decisions: Iterable[Decision], as_of: datetime) -> UserState:
-    """Fold what was effective at `as_of`, in the order of the ledger: a past time with what is known today."""
+    """Return the fold of the events effective at `as_of`, in the ledger's order: a past time as known today."""
     state, ever, ended = UserState(owner=owner), set[str](), set[str]()
     replaced_later: dict[str, str] = {}
     for recorded_at, event in _memory_events(decisions):
@@ -37,7 +37,7 @@ def state_at(owner: Owner, decisions: Iterable[Decision], as_of: datetime) -> Us
         if event.envelope.occurred_at > as_of or not (begins or event.memory_id in state.memories):
             continue
         if isinstance(event, BEGINNINGS) and event.superseded_by and event.superseded_by not in state.memories:
-            if isinstance(event, MemoryImported):  # what superseded it may come after it, or never
+            if isinstance(event, MemoryImported):  # its successor may come after it, or never
                 replaced_later[event.memory_id] = event.superseded_by
             event = _present(event)  # noqa: PLW2901 - the same, as it was then
         state = apply_all(state, (event,), recorded_at)
@@ -58,14 +58,17 @@ def _memory_events(decisions: Iterable[Decision]) -> Iterator[tuple[datetime | N
 
 
 def _present(event: MemoryFormed | MemoryImported) -> MemoryFormed | MemoryImported:
-    """Return what was born superseded as if nothing had superseded it."""
+    """Return the event of a memory that was formed superseded, as if it were active."""
     if isinstance(event, MemoryImported):
         return replace(event, status=ACTIVE, superseded_by=None)
     return replace(event, superseded_by=None)
 
 
 def _newest_in_slots(state: UserState) -> UserState:
-    """Let the newest value hold each single slot: what superseded the others was said after the instant, or late."""
+    """Return the state with only the newest value active in each slot of a single value.
+
+    The memories that superseded the others were stated after the instant, or late.
+    """
     memories = state.memories
     for ids in state.by_attribute.values():
         held: dict[tuple[str, str | None], list[Memory]] = {}
@@ -83,9 +86,9 @@ def _newest_in_slots(state: UserState) -> UserState:
 
 
 def _one_of_opposites(state: UserState, ended: set[str]) -> UserState:
-    """Let the latest statement about a thing hold, liked or disliked.
+    """Return the state with only the latest of opposite statements about a thing active, liked or disliked.
 
-    Only what the ledger ends at some time is ended: where the profile keeps what it has, both lists accumulate.
+    Only memories that the ledger ends at some time are ended: if the profile keeps all values, both lists accumulate.
     """
     memories = state.memories
     held: dict[tuple[str, str | None, str | None, str], list[Memory]] = {}
@@ -110,7 +113,7 @@ def life_of(memory_id: str, decisions: Iterable[Decision]) -> list[tuple[datetim
 
 
 def memory_at(owner: Owner, life: Iterable[tuple[datetime | None, MemoryEvent]], as_of: datetime) -> Memory | None:
-    """Return what one memory was at an instant, or None before it was formed."""
+    """Return a memory as it was at an instant, or None before it was formed."""
     state, found = UserState(owner=owner), None
     for recorded_at, event in life:
         if event.envelope.occurred_at <= as_of and (found is not None or isinstance(event, BEGINNINGS)):

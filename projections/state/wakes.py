@@ -19,21 +19,21 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wakes:
-    """Everything that decides about a user's wakes. What was raised stands in the ledger, and is not kept here."""
+    """Everything on which decisions about a user's wakes depend. Raised wakes are in the ledger, and not kept here."""
 
     configured: WakeConfigured | None = None
-    """None: no periodic wakes."""
+    """The present configuration; None if there are no periodic wakes."""
     settings_id: str | None = None
-    """The settings that were heard last, in effect or not."""
+    """The id of the last settings received, whether or not they are in effect."""
     last_slot: datetime | None = None
-    """The newest slot that the present configuration has raised."""
+    """The newest slot raised under the present configuration."""
     reminders: Map[str, ReminderScheduled] = Map()
-    """Those that wait, by their ids."""
+    """The waiting reminders, by their ids."""
     raised: int = 0
-    """How many wakes there were."""
+    """The number of wakes raised so far."""
     round: int = 0
     shown: Map[str, int] = Map()
-    """The round in which a periodic wake showed a memory last."""
+    """The last round in which a periodic wake showed each memory."""
 
 
 NO_WAKES: Final = Wakes()
@@ -63,12 +63,12 @@ def evolve_wakes(wakes: Wakes, event: ReminderScheduled | ReminderCancelled | Wa
 
 
 def is_periodic(every_seconds: float | None) -> bool:
-    """Return whether slots can be counted by this period; any other in the log raises no wake."""
+    """Return whether this period is valid for slots; any other period in the log raises no wake."""
     return every_seconds is not None and LEAST_EVERY_SECONDS <= every_seconds <= MOST_EVERY_SECONDS
 
 
 def next_due(wakes: Wakes) -> datetime | None:
-    """Return when the next wake is due, None when none will be."""
+    """Return the time at which the next wake is due, or None if there is none."""
     times = [reminder.due_at for reminder in wakes.reminders.values()]
     if (slot := next_due_slot(wakes)) is not None:
         times.append(slot)
@@ -76,12 +76,12 @@ def next_due(wakes: Wakes) -> datetime | None:
 
 
 def next_due_slot(wakes: Wakes) -> datetime | None:
-    """Return when the next periodic wake is due, None without any."""
+    """Return the time at which the next periodic wake is due, or None if there is none."""
     return None if wakes.configured is None else _slot(wakes.configured, since(wakes, wakes.configured), 1)
 
 
 def due_slot(wakes: Wakes, as_of: datetime) -> datetime | None:
-    """Return the newest slot that is due and not raised; those before it were missed, and have no wake of their own."""
+    """Return the newest slot that is due and not raised; earlier ones were missed, and get no wake of their own."""
     if wakes.configured is None:
         return None
     slot = _slot(wakes.configured, as_of, 0)
@@ -105,9 +105,9 @@ def since(wakes: Wakes, configured: WakeConfigured) -> datetime:
 
 
 def _slot(configured: WakeConfigured, moment: datetime, ahead: int) -> datetime:
-    """Return the newest multiple of the period that is not after the moment, or one that many periods later.
+    """Return the newest multiple of the period that is not after the moment, moved `ahead` by that many periods.
 
-    After the last of the calendar there is none that any moment reaches.
+    Beyond the end of the calendar, returns an instant that is never reached.
     """
     period = round((configured.every_seconds or 0) * 1_000_000)
     try:

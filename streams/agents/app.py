@@ -33,21 +33,21 @@ OF_USERS = (*INPUTS, INBOX, LEDGER)
 """Topics whose partitions of equal number are assigned to the same worker."""
 COMMIT_EVERY_SECONDS = 0.5
 SESSION_SECONDS = 8.0
-"""A worker that sends no heartbeat for so long loses its partitions."""
+"""A worker that sends no heartbeat for this long loses its partitions."""
 HEARTBEATS = 6
-"""Sent at least in the time of a session."""
+"""The fewest heartbeats sent in the time of a session."""
 HEARTBEAT_SECONDS = 0.5
 """A worker learns by a heartbeat that the group rebalances, and no user is answered until the last one has joined."""
 REQUEST_SECONDS = 90.0
-"""A request to the broker may take so long, or as long as the session: Faust starts with none that is shorter."""
+"""The least time limit of a request to the broker. Faust does not start if it is shorter than the session."""
 QUEUED_RECORDS = 4_096
-"""Of each agent. When its queue is full its partitions wait, and those of other agents do not."""
+"""The size of each agent's queue. When it is full, its partitions wait, and those of other agents do not."""
 ONE_DAY_SECONDS = 86_400.0
 """For how long an agent whose queue is never empty keeps the event loop: an HTTP request may wait for it."""
 
 
 class _NoTables(TableManager):
-    """Faust's tables, of which there are none: a worker that starts waits no second for some to be added."""
+    """Faust's tables, of which there are none, so that a starting worker does not wait a second for them."""
 
     async def sleep(self, n: object) -> None:  # noqa: ARG002 - the second
         """Give way once."""
@@ -55,7 +55,7 @@ class _NoTables(TableManager):
 
 
 class AssignmentListener(Protocol):
-    """Is called when partitions are assigned to this worker or revoked."""
+    """A listener that is called when partitions are assigned to this worker or revoked."""
 
     def assigned(self, partitions: Collection[int]) -> None:
         """Hold exactly these partitions from now on."""
@@ -214,7 +214,7 @@ def urls(app: faust.App) -> list[str]:
 
 
 def withhold(app: faust.App, partitions: Collection[int]) -> None:
-    """Have nothing of these partitions delivered from now on, and that of all others again."""
+    """Stop the delivery of these partitions from now on, and resume that of all others."""
     consumer: Any = app.consumer
     consumer.withhold({TP(topic.name, partition) for partition in partitions for topic in OF_USERS})
 

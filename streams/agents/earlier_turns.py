@@ -1,4 +1,4 @@
-"""Earlier turns: what a window's first words take back, go on from, or answer."""
+"""Earlier turns: those that a window's first words take back, continue, or answer."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ if TYPE_CHECKING:
     from streams.extraction.protocol import Extractor, Piece, Window
 
 LONGEST_ANSWER: Final = 120
-"""Characters of a turn that may answer the turn before its window."""
+"""The most characters of a turn that may answer the turn before its window."""
 ANSWERED_WITHIN: Final = timedelta(hours=1)
-"""A turn later than that answers no question of the window before."""
+"""The time after a question in which a turn of the next window may answer it."""
 
 
 class EarlierTurns:
     """The turns of a session before a window, as far as the user lets them be kept."""
 
     def __init__(self, shards: Shards, zone: tzinfo) -> None:
-        """`zone` is that of turns that name none."""
+        """Use `zone` for turns that name none."""
         self._shards = shards
         self._zone = zone
 
     async def added_to(self, window: Window, owner: Owner, extractor: Extractor) -> Window:
-        """Return a window with the turns before it that its first words take back, go on from, or answer.
+        """Return a window with the turns before it that its first words take back, continue, or answer.
 
-        Only the rules are given them to read: a model reads a window as it was cut.
+        Only the rules read these turns: a model reads a window as it was cut.
         """
         first = next((piece for piece in window.pieces if piece.speaker == "user"), None)
         session_id = window.session_id

@@ -1,4 +1,4 @@
-"""The erasure gate: which users are being erased, and which of their words are gone."""
+"""The erasure gate: the users who are being erased, and the check for erased words."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class ErasureGate:
     async def erasing(self, owner: Owner) -> AsyncIterator[None]:
         """Hold back the answers to a user's windows until the block has ended.
 
-        What was asked before is answered meanwhile; after the block, an answer to erased words is dropped. What else
-        was asked with them, and outlives the erasure, is asked again without them.
+        Pending requests to a model are answered meanwhile; after the block, an answer to erased words is dropped. The
+        surviving words of its window are sent again without them.
         """
         if owner in self._erasing:
             raise ErasureRunning(f"{owner.key.decode()!r} is being erased already: wait for it")
@@ -59,7 +59,7 @@ class ErasureGate:
         return owner not in self._erasing and len(self.surviving(owner, pieces)) == len(pieces)
 
     def surviving(self, owner: Owner, pieces: Sequence[Piece]) -> list[Piece]:
-        """Return those of the pieces that were not erased."""
+        """Return the pieces that were not erased."""
         held = self._shards.resolve(owner)
         return [p for p in pieces if p.position is None or not was_erased(held, p.event_id, p.position)]
 

@@ -42,9 +42,9 @@ if TYPE_CHECKING:
     DecideAtOnce: TypeAlias = Callable[[Answer, NewRecord, Callable[[], bool]], Awaitable[Decided | None]]
 
 MOST_ANSWERED: Final = 10_000
-"""Users whose last answer is known: of others a window does not wait for it."""
+"""The most users whose last answer is remembered: a window of another user does not wait for it."""
 DECISION_SECONDS: Final = 10.0
-"""A user's next window waits so long for the decision on the one before, so that a model is shown what was decided."""
+"""The longest wait of a user's next window for the decision on the previous one, which the model is shown."""
 
 
 async def decided_at_once(_owner: object, _item_id: object) -> None:
@@ -77,7 +77,7 @@ class ExtractionQueue:
         decided: Callable[[Owner, str], Awaitable[None]] = decided_at_once,
         decision_seconds: float = DECISION_SECONDS,
     ) -> None:
-        """`zone` is that of observations that name none.
+        """Use `zone` for observations that name none.
 
         `decide` appends an answer together with the decision on it where it can, as `ImmediateDecisions.decide`.
 
@@ -111,7 +111,7 @@ class ExtractionQueue:
             await self._pool.submit(partition, owner, lambda: self._extract(owner, window, extractor))
 
     def drop(self, partition: int) -> None:
-        """Drop what belongs to a revoked partition."""
+        """Drop the windows and observations of a revoked partition."""
         self._pool.drop(partition)
         self.pending.drop(partition)
 
@@ -144,9 +144,9 @@ class ExtractionQueue:
         return self._verbatim if isinstance(message, TurnRecorded) and not message.infer else self._extractor
 
     def _left_of(self, owner: Owner, window: Window) -> Window | None:
-        """Return a window without what was erased; None where nothing of its own is left.
+        """Return a window without its erased pieces; None if none of its own is left.
 
-        Without its own first words nothing is an answer to the turns before them.
+        If its own first words are erased, the earlier turns are left out: nothing answers them any more.
         """
         earlier, own = window.pieces[: window.earlier], window.pieces[window.earlier :]
         left = self.gate.surviving(owner, own)
@@ -179,7 +179,7 @@ class ExtractionQueue:
                 del self._answered[next(iter(self._answered))]
 
     async def _until_decided(self, owner: Owner, item_id: str) -> None:
-        """Wait for the decision on an answer, not for ever: it may lag, and an answer that was erased has none."""
+        """Wait for the decision on an answer up to a time limit: it may lag, and an erased answer has none."""
         with suppress(TimeoutError, ShardUnavailable):
             async with asyncio.timeout(self._decision_seconds):
                 await self._decided(owner, item_id)
@@ -264,7 +264,7 @@ def _traceparent(window: Window) -> str | None:
 
 
 def _span_of(window: Window) -> AbstractContextManager[telemetry.Span]:
-    """Return the span of what is made of a window, in the trace that it belongs to."""
+    """Return the span of a window's extraction, in the trace that it belongs to."""
     traceparent = _traceparent(window)
     carrier = None if traceparent is None else {telemetry.TRACEPARENT: traceparent}
     return telemetry.span("extract", {"mnemolog.pieces": len(window.pieces)}, kind="consumer", of=carrier)

@@ -49,17 +49,17 @@ if TYPE_CHECKING:
 
 MOST_TOGETHER: Final = 64
 BYTES_TOGETHER: Final = 1 << 20
-"""Commands of one transaction: so many, or so many bytes and one more."""
+"""The limits of one transaction: the most commands, and the bytes after which no further command is added."""
 PATIENCE_SECONDS: Final = 0.1
-"""A command waits so long for what is being decided before it; then it goes behind it, into the inbox."""
+"""The longest wait of a command for earlier ones to be decided; after that it goes to the inbox, after them."""
 FOLD_SECONDS: Final = 5.0
-"""After so long the caller is answered although the decision is not folded: the shard's disk is full, for one."""
+"""The time after which the caller is answered although the decision is not folded, as with a full disk."""
 
 UNKNOWN: Final = "it is not known whether the log has the command: send it again"
 
 
 def always() -> bool:
-    """Return True: nothing changes what was asked."""
+    """Return True: the command is always to be appended."""
     return True
 
 
@@ -74,14 +74,14 @@ class Decided:
 
 @dataclass(slots=True)
 class _Turn:
-    """A user's turn in the agent's pool, held as long as commands of the user are written here."""
+    """A user's turn in the agent's pool, held while commands of the user are written here."""
 
     hold: Hold
     commands: int = 0
     unfolded: int = 0
-    """Decisions that the log has, and which are not folded yet."""
+    """The number of decisions that the log has, and that are not folded yet."""
     state: UserState | None = None
-    """The user's state after them; None where there are none."""
+    """The user's state after these decisions; None if there are none."""
 
 
 @dataclass(eq=False, slots=True)
@@ -96,7 +96,7 @@ class _Asked:
     answer: asyncio.Future[Decided | None]
 
     def say(self, answer: Decided | None) -> None:
-        """Answer the caller who waits, if one still does."""
+        """Answer the caller, if it still waits."""
         if not self.answer.done():
             self.answer.set_result(answer)
 
@@ -126,7 +126,7 @@ class _Written(NamedTuple):
 
 
 class ImmediateDecisions:
-    """Decides commands, and appends each with its decision, where nothing of its user comes before it."""
+    """Decides commands, and appends each with its decision, if no earlier item of its user is undecided."""
 
     def __init__(
         self,
@@ -229,7 +229,7 @@ class ImmediateDecisions:
         return turn
 
     def _is_busy(self, inbox: int, owner: Owner) -> bool:
-        """Return whether the agent is at a user."""
+        """Return whether the agent is working on a user's items."""
         return owner not in self._turns and self._pool.is_busy(inbox, owner)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
@@ -243,7 +243,7 @@ class ImmediateDecisions:
             self._failed(error)
 
     async def _write(self) -> None:
-        """Write what waits, some commands at a time, until nothing does."""
+        """Write the waiting commands, some at a time, until none is left."""
         try:
             while self._waiting:
                 try:
@@ -255,7 +255,7 @@ class ImmediateDecisions:
             self._is_writing = False
 
     def _take(self) -> list[_Asked]:
-        """Return those that are next."""
+        """Take the commands of the next transaction off the queue."""
         some: list[_Asked] = []
         size = 0
         while self._waiting and len(some) < MOST_TOGETHER and size <= BYTES_TOGETHER:
@@ -317,9 +317,9 @@ class ImmediateDecisions:
         return made, first
 
     def _decide(self, asked: _Asked, first: Appended, before: int, last: _Made | None) -> _Made | None:
-        """Decide a command that will stand so many records behind a place; None where it must be delivered.
+        """Decide a command whose record will be `before` records after `first`; None if it must be delivered.
 
-        `last` is what was decided on the same user for the same transaction.
+        `last` is the previous decision on the same user in the same transaction.
         """
         held, item, turn, inbox = asked.held, asked.item, asked.turn, first.position.partition
         if self._is_stopped or turn.hold.is_wanted or not self._remember.has_handled(inbox, first.position.offset):
@@ -345,7 +345,7 @@ class ImmediateDecisions:
         return _Made(asked, decision, record, span.traceparent, after)
 
     def _note(self, written: Sequence[_Written]) -> None:
-        """Take in what the log has, and have it folded."""
+        """Note the commands and decisions that the log has, and fold them."""
         by_place: defaultdict[tuple[str, int], list[_Written]] = defaultdict(list)
         for one in written:
             place, turn = one.command.position, one.made.asked.turn

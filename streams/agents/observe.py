@@ -1,4 +1,4 @@
-"""observe: receives the observations, and has each extracted once, in the window of its session."""
+"""observe: receives the observations, and submits each for extraction once, in the window of its session."""
 
 from __future__ import annotations
 
@@ -111,7 +111,8 @@ class Observe:
     async def _was_erased_by_now(self, message: Observation, position: Position) -> bool:
         """Return whether an observation is gone, when no erasure of its user is under way. Raises NotHeld.
 
-        Its copy would stand behind the cut, and come back. One on another partition than its user's is before no cut.
+        A copy of it would come after the cut, and so bring it back. An observation on another partition than its user's
+        is not subject to the cut.
         """
         held = self._shards.resolve(message.envelope.owner)
         if held.partition != position.partition:
@@ -121,7 +122,7 @@ class Observe:
         return was_erased(held, message.envelope.event_id, position)
 
     async def _take(self, delivery: Delivery, message: Observation) -> None:
-        """Begin the extraction of an observation's pieces, those apart that are extracted already."""
+        """Begin the extraction of an observation's pieces, except those that are extracted already."""
         owner = message.envelope.owner
         partition = delivery.record.position.partition
         event_id = message.envelope.event_id
@@ -144,14 +145,14 @@ class Observe:
         await self.windows.join(partition, message, pieces)
 
     async def keep_current(self) -> None:
-        """Close idle windows and extract what outlived erasures, again and again, without end."""
+        """Close idle windows and extract words that survived erasures, repeatedly, until cancelled."""
         while True:
             await asyncio.sleep(self.windows.check_seconds)
             await self.windows.close_idle()
             await self.resumption.run()
 
     def revoke(self, partition: int) -> None:
-        """Drop what belongs to a revoked partition: its new worker reads it again."""
+        """Drop the records in work of a revoked partition: its new worker reads them again."""
         self.reencoder.drop(partition)
         self._extractions.drop(partition)
         self.windows.drop(partition)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from streams.extraction.window import WindowLimits
 
 IDLE_CHECKS: Final = 4
-"""How often open windows are checked within IDLE_SECONDS."""
+"""The number of checks of open windows within IDLE_SECONDS."""
 LONGEST_CHECK_SECONDS: Final = 1.0
 
 
@@ -33,7 +33,7 @@ class _Session:
     message: TurnRecorded
     window: OpenWindow
     touched: float
-    """When a piece joined it last, by the event loop's clock."""
+    """The time at which the last piece joined it, by the event loop's clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +58,18 @@ class OpenWindows:
         self._extractions = extractions
         self._limits = limits
         self.check_seconds = min(LONGEST_CHECK_SECONDS, limits.idle.total_seconds() / IDLE_CHECKS)
-        """How often idle windows are to be closed."""
+        """The interval at which idle windows are closed."""
         self._sessions: dict[_SessionKey, _Session] = {}
         self._delivered: dict[tuple[str, int], int] = {}
-        """The offset behind the last record handled of each (topic, partition), under the present lease."""
+        """The offset after the last record handled of each (topic, partition), under the present lease."""
 
     def note_delivered(self, position: Position) -> None:
-        """Note that a record is handled: a window is idle only if nothing behind it is on its way."""
+        """Note that a record is handled: a window is idle only if no later record is on its way."""
         place = (position.topic, position.partition)
         self._delivered[place] = max(self._delivered.get(place, 0), position.offset + 1)
 
     async def join(self, partition: int, message: TurnRecorded, pieces: list[Piece]) -> None:
-        """Put pieces into their session's window, closing it where the log says so."""
+        """Put pieces into their session's window, closing it before a piece that exceeds its limits."""
         lease = self._shards.assignment.lease(partition)
         key = _SessionKey(message.envelope.owner, message.envelope.agent_id, message.session_id, lease)
         for piece in pieces:
@@ -119,7 +119,7 @@ class OpenWindows:
         self._delivered = {k: v for k, v in self._delivered.items() if k[1] != partition}
 
     def drop_erased(self, owner: Owner) -> None:
-        """Take erased pieces out of a user's windows."""
+        """Remove erased pieces from a user's windows."""
         for key in [key for key in self._sessions if key.owner == owner]:
             session = self._sessions[key]
             left = self._extractions.gate.surviving(owner, session.window.pieces)

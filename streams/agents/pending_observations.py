@@ -17,11 +17,11 @@ class _Pending:
     open_pieces: set[str]
     acks: list[Callable[[], None]]
     reason: str | None = None
-    """Why it waits for the model, if it does."""
+    """The reason why it waits for the model, if it does."""
 
 
 class PendingObservations:
-    """The observations of this worker's partitions that are in work.
+    """The observations of this worker's partitions that are being processed.
 
     One may be delivered again while it is pending, for example after a rebalance that left the partition here: then
     each delivery is acknowledged when the observation is done.
@@ -32,7 +32,7 @@ class PendingObservations:
         self._pending: dict[tuple[Owner, str], _Pending] = {}
 
     def join(self, owner: Owner, event_id: str, ack: Callable[[], None]) -> bool:
-        """Have another delivery acknowledged with a pending observation; return whether it is pending."""
+        """Acknowledge another delivery together with a pending observation; return whether it is pending."""
         pending = self._pending.get((owner, event_id))
         if pending is not None:
             pending.acks.append(ack)
@@ -68,7 +68,7 @@ class PendingObservations:
             pending.reason = reason
 
     def reason(self, owner: Owner, event_id: str) -> str | None:
-        """Return why an observation waits for the model; None where it does not, or is not pending."""
+        """Return the reason why an observation waits for the model; None if it does not, or is not pending."""
         pending = self._pending.get((owner, event_id))
         return pending.reason if pending else None
 

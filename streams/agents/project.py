@@ -1,4 +1,4 @@
-"""project: follows the ledger, so that shards and index come to every decision, whichever worker made it."""
+"""project: follows the ledger, so that shards and index get every decision, whichever worker made it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Project:
-    """Brings the shard to each decision, and the index after it. An index that is away holds up nothing."""
+    """Folds each decision into the shard, then updates the index. An index that is away does not delay the shard."""
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ class Project:
         every_seconds: float = LOOK_EVERY_SECONDS,
         counted: Callable[[str, str], None] = lambda _step, _outcome: None,
     ) -> None:
-        """Flush and check the index every so many seconds."""
+        """Flush and check the index every `every_seconds`."""
         self._shards = shards
         self._index_sync = index_sync
         self._every_seconds = every_seconds
@@ -42,7 +42,7 @@ class Project:
         if position.topic == LEDGER.name:
             await self._shards.assignment.wait_until_ready(position.partition)
         place = (position.topic, position.partition, position.offset + 1)
-        # Whoever folded it, mostly `remember`, flushes; `flush_index` does in any case.
+        # The task that folded it, mostly `remember`, flushes; `flush_index` does in any case.
         if not self._shards.has_folded(*place):
             await catch_up(self._shards, *place)
             await self._index_sync.try_flush()
@@ -50,7 +50,7 @@ class Project:
         delivery.ack()
 
     async def flush_index(self) -> None:
-        """Write pending changes to the index, again and again, until cancelled."""
+        """Write pending changes to the index repeatedly, until cancelled."""
         while True:
             try:
                 await self._index_sync.flush()
@@ -59,7 +59,7 @@ class Project:
             await asyncio.sleep(self._every_seconds)
 
     async def check_index(self) -> None:
-        """Check again and again, until cancelled, whether the index may have lost writes, also while it is flushed."""
+        """Check repeatedly, until cancelled, whether the index may have lost writes, also during a flush."""
         while True:
             await asyncio.sleep(self._every_seconds)
             await self._index_sync.check_health()

@@ -50,12 +50,12 @@ class Reencoder:
             MAX_QUEUED, failure
         )  # as many slots as jobs: those that wait for the registry must not fill them
         self.ends: dict[tuple[str, int], int] = {}
-        """The end of each (topic, partition) behind the last record appended here, for callers who wait for it."""
+        """The offset after the last record appended here to each (topic, partition), for callers who wait for it."""
 
     async def take(self, delivery: Delivery, schema_id: SchemaId, was_erased: WasErased) -> None:
-        """Queue a record behind those of its key; it is acknowledged when its copy or its dead letter is durable.
+        """Queue a record after those of its key; it is acknowledged when its copy or its dead letter is durable.
 
-        `was_erased` says, once the record can be read, whether its observation was erased: then it has no copy.
+        `was_erased` returns, once the record can be read, whether its observation was erased: then it is not copied.
         """
         position = delivery.record.position
         lane = (position.topic, delivery.record.key)

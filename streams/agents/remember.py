@@ -60,9 +60,9 @@ if TYPE_CHECKING:
 
 MOST_TOGETHER: Final = 64
 BYTES_TOGETHER: Final = 256 * 1024
-"""Decisions of one user that are appended together: so many, or so much of their events and one more."""
+"""The limits of decisions of one user appended together: their number, and the bytes of events that end a batch."""
 MADE: Final = frozenset({"formed", "revised", "superseded"})
-"""Actions after which there is a memory that no search has found yet."""
+"""Actions that create a memory or change its words, so that no search has found it yet."""
 ERASURES: Final = (EraseMemory, EraseUser)
 """What is decided by itself: after an erasure nothing that stood in memory before it may be gone by."""
 
@@ -91,7 +91,7 @@ class _Decided:
 
     decision: Decision
     value: bytes
-    """The decision as it is appended."""
+    """The encoded decision, as it is appended."""
     traceparent: str | None
 
 
@@ -310,7 +310,7 @@ class Remember:
             await asyncio.sleep(0)
 
     async def _settle(self, one: _Queued) -> None:
-        """Acknowledge an item about which nothing more will be decided."""
+        """Acknowledge an item that needs no further decision."""
         if isinstance(one.item, EraseUser):
             await self._destroy_keys(one.held, one.item.envelope.event_id)
         one.delivery.ack()
@@ -446,12 +446,12 @@ def _span_of(one: _Queued) -> AbstractContextManager[telemetry.Span]:
 
 
 def memories_made(decision: Decision) -> list[str]:
-    """Return the memories that a decision made, or gave other words."""
+    """Return the memories that a decision created, or whose words it changed."""
     return [one.memory_id for one in decision.outcomes if one.memory_id is not None and one.action in MADE]
 
 
 def outcome_of(decision: Decision) -> str:
-    """Return what a decision is counted as."""
+    """Return the outcome under which a decision is counted."""
     return decision.outcomes[0].action if decision.outcomes else "nothing"
 
 

@@ -1,4 +1,4 @@
-"""The resumption after an erasure: what outlived it is extracted again."""
+"""The resumption after an erasure: words that survived it are extracted again."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Resumption:
-    """Looks after each erasure for words that outlived it and whose answer is void, and has them extracted again."""
+    """Searches after each erasure for surviving words whose answer is void, and submits them for extraction again."""
 
     def __init__(self, shards: Shards, extractions: ExtractionQueue, windows: OpenWindows) -> None:
         self._shards = shards
@@ -29,10 +29,10 @@ class Resumption:
         self._windows = windows
         self._waiting: set[Owner] = set()
         self._resumed: dict[int, Lease] = {}
-        """The lease under which each partition was looked through for what outlived an erasure."""
+        """The lease under which each partition was searched for words that survived an erasure."""
 
     def later(self, owner: Owner) -> None:
-        """Have what outlived an erasure extracted, and drop what did not from windows that are open."""
+        """Queue a user for the next `run`, which also drops the user's erased words from open windows."""
         self._waiting.add(owner)
 
     async def run(self) -> None:

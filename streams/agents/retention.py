@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
 CHECK_EVERY_SECONDS: Final = 3600.0
 DATED_AT_ONCE: Final = 1_000
-"""Records read at once where a wrong clock has dated some."""
+"""The number of records read at once if a wrong clock has dated some."""
 REMOVAL_SECONDS: Final = 30.0
-"""How long a tick may take to remove: nothing else of the partition is decided in the meantime."""
+"""The time limit for the removal by a tick: nothing else of the partition is decided in the meantime."""
 
 log = logging.getLogger("mnemolog")
 
 
 class RetentionTask:
-    """Does what ticks of retention ask for. Removes only what was handled: the rest would never be extracted."""
+    """Carries out ticks of retention. Removes only handled observations: others would never be extracted."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class RetentionTask:
             log.warning("old observations stay in %s until its own retention: %s", topic, error)
 
     async def follow(self, partition: int | None = None) -> int:
-        """Drop from the shards, or from one, what the log no longer holds; return how many observations that were."""
+        """Drop observations that the log no longer holds from all shards, or from one; return their number."""
         with suppress(ShardUnavailable):  # readiness shows it, and the next call drops what is left
             return await remove_expired(self._log, self._shards, partition)
         return 0

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from streams.decisions.parameters import Parameters
 
 USERS_AT_ONCE: Final = 64
-"""Users on whom a tick is decided concurrently; their appends share an fsync."""
+"""The number of users for whom a tick is decided concurrently; their appends share an fsync."""
 
 
 class TickApplication:
@@ -82,7 +82,7 @@ class TickApplication:
                 self._ticked(policy_of(tick), "applied")
 
     async def _apply_to_users(self, record: Record, tick: Tick) -> tuple[int, int]:
-        """Apply a tick to all that it concerns; return `decayed` and `expired` as TickApplied has them."""
+        """Apply a tick to all users whom it concerns; return `decayed` and `expired` as in TickApplied."""
         match tick:
             case DecayDue():
                 return await self._decay(record, tick)
@@ -181,5 +181,5 @@ class TickApplication:
 
 
 def place_of(record: Record) -> ItemPosition:
-    """Return where an item of the inbox stands."""
+    """Return the position of an item in the inbox."""
     return ItemPosition(record.position.partition, record.position.offset, record.recorded_at)

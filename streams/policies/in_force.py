@@ -1,4 +1,4 @@
-"""The policies in force, as the log has them: one of each tenant, and those of its agents."""
+"""The policies in force, read from the log: one for each tenant, and those of its agents."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("mnemolog")
 MAX_AGENTS: Final = 1_000
-"""Agents of a tenant with a policy of their own: every worker holds all of them."""
+"""The most agents of a tenant with a policy of their own: every worker holds all of them."""
 MAX_REQUESTS: Final = 10_000
-"""The newest requests of a tenant that are known again when they are repeated."""
+"""The number of a tenant's newest requests that are recognised when they are repeated."""
 
 
 class PolicyRefused(ValueError):
@@ -31,11 +31,11 @@ class PolicyRefused(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyInForce:
-    """A policy and where it comes from."""
+    """A policy and the message that set it."""
 
     policy: Policy
     version: int
-    """Which one of this tenant, or of this agent, it is, from 1."""
+    """Its number among the policies of this tenant, or of this agent, from 1."""
     message: PolicySet
 
 
@@ -52,13 +52,13 @@ class Policies:
         self._next = 0
         self._held: dict[tuple[str, str | None], PolicyInForce] = {}
         self._agents: dict[str, int] = {}
-        """How many agents of each tenant have had a policy of their own."""
+        """The number of agents of each tenant that have had a policy of their own."""
         self._seen: dict[str, OrderedDict[bytes, bytes]] = {}
-        """Of each tenant's newest requests, by the hash of their ids: the hash of what they set."""
+        """For each tenant, the hashes of the policies set by its newest requests, by the hash of the request's id."""
         self._following = asyncio.Lock()
 
     async def follow(self) -> None:
-        """Read what the topic holds by now. Raises LogUnavailable."""
+        """Read the topic to its present end. Raises LogUnavailable."""
         async with self._following:
             while records := await self._log.read(POLICIES.name, 0, self._next):
                 for record in records:
@@ -68,8 +68,8 @@ class Policies:
     async def set(self, message: PolicySet) -> bool:
         """Append a policy, which is in force here when this returns.
 
-        Returns False where a request of this id has set another policy, which stays. Raises LogUnavailable,
-        RecordTooLarge, and PolicyRefused where the policy cannot be read or the tenant has too many.
+        Returns False if a request with this id has set another policy, which stays. Raises LogUnavailable,
+        RecordTooLarge, and PolicyRefused if the policy cannot be read or the tenant has too many.
         """
         tenant, agent_id = message.envelope.tenant, message.envelope.agent_id
         try:
@@ -91,7 +91,7 @@ class Policies:
         return seen == _said(message)
 
     def _check_room(self, tenant: str, agent_id: str | None) -> None:
-        """Raise PolicyRefused where a tenant's agent is one too many."""
+        """Raise PolicyRefused if a tenant's agent is one too many."""
         if self._is_one_too_many(tenant, agent_id):
             raise PolicyRefused(
                 f"{self._max_agents} agents have a policy of their own, and no more can have one: "
@@ -103,17 +103,17 @@ class Policies:
         return is_new and self._agents.get(tenant, 0) >= self._max_agents
 
     def own(self, tenant: str, agent_id: str | None) -> Policy | None:
-        """Return the policy that was set for an agent itself, or for the tenant; None where none was."""
+        """Return the policy that was set for exactly this agent, or for the tenant if it is None; None if none was."""
         found = self._held.get((tenant, agent_id))
         return None if found is None else found.policy
 
     def in_force(self, tenant: str, agent_id: str | None) -> PolicyInForce | None:
-        """Return the policy of an agent: its own, else its tenant's; None where neither was set."""
+        """Return the policy of an agent: its own, else its tenant's; None if neither was set."""
         own = self._held.get((tenant, agent_id)) if agent_id is not None else None
         return own or self._held.get((tenant, None))
 
     def of(self, tenant: str, agent_id: str | None) -> Policy | None:
-        """Return the policy to extract by; None is the default."""
+        """Return the policy for the extraction; None stands for the default policy."""
         found = self.in_force(tenant, agent_id)
         return None if found is None or found.policy.is_default else found.policy
 
@@ -145,7 +145,7 @@ class Policies:
 
 
 def _said(message: PolicySet) -> bytes:
-    """Return the hash of whose policy a message sets, and which."""
+    """Return the hash of a message's policy and of the agent that it is for."""
     agent_id = message.envelope.agent_id
     return _hash((b"" if agent_id is None else _hash(agent_id.encode())) + message.policy.data)
 

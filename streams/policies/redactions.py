@@ -1,4 +1,4 @@
-"""What must not be kept, by setting and policies: the redaction of each tenant and agent, built once a policy."""
+"""The redaction for each tenant and agent, by setting and policies, built once for each policy."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 
 class Redactions:
-    """Returns whose texts are redacted how. The setting holds for all, a tenant's policy for all its agents.
+    """The redactions of all tenants and agents. The setting applies to all, a tenant's policy to all its agents.
 
-    An agent's own policy adds to them and takes nothing away: of two actions the stricter one is taken.
+    An agent's own policy only adds to them: of two actions the stricter one applies.
     """
 
     def __init__(
         self, policies: Policies, setting: Mapping[Kind, Action], count: Callable[[str, Action, int], None]
     ) -> None:
-        """Take the policies, the setting's actions, and what counts what is found."""
+        """Redact by the policies and the setting's actions; `count` counts the matches."""
         self._policies = policies
         self._setting = setting
         self._count = count
@@ -31,7 +31,7 @@ class Redactions:
         self._built: dict[tuple[str, str | None], tuple[list[Policy], Redaction]] = {}
 
     def of(self, tenant: str, agent_id: str | None = None) -> Redaction:
-        """Return the redaction of what is said to a tenant's agent, by the policies in force here now."""
+        """Return the redaction of words to a tenant's agent, by the policies in force here now."""
         found = [self._policies.own(tenant, whose) for whose in dict.fromkeys((None, agent_id))]
         policies = [each for each in found if each is not None]
         if not any(policy.redaction or policy.redaction_patterns for policy in policies):

@@ -6,6 +6,6 @@ Read in this order:
 2. `user_keys` folds `mnemolog.keys` into the `key_ring`: it creates a data key for each new user, and destroys those of
    erased users.
 3. `sealed_record` is the format of one encrypted record.
-4. `sealed_log` encrypts what is appended to a log, and decrypts what is read from it.
-5. `replacements`, on Kafka: what remains of a user's records after the erasure of one memory.
+4. `sealed_log` encrypts records when they are appended to a log, and decrypts them when they are read.
+5. `replacements`, on Kafka: the remaining parts of a user's records after the erasure of one memory.
 """

@@ -26,7 +26,7 @@ class KeysUnusable(LogError):
 def read_keys(text: str, source: str, advice: str = PUT_BACK) -> MasterKeys:
     """Return the keys in a text: 32 bytes in base64 each, the newest first, separated by white space or commas.
 
-    `advice` says what to do where a key is lacking. Raises KeysUnusable, which names the source and quotes no key.
+    `advice` is the remedy for a missing key. Raises KeysUnusable, which names the source and quotes no key.
     """
     keys = []
     for number, word in enumerate(text.replace(",", " ").split(), 1):

@@ -1,4 +1,4 @@
-"""The key ring: the data keys that `mnemolog.keys` holds by now, whose they are, and which of them are destroyed."""
+"""The key ring: the data keys that `mnemolog.keys` holds by now, their owners, and the ids of destroyed keys."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 INSTALLATION: Final = Owner(SYSTEM_TENANT, "*")
 """The owner of the key for records that belong to no user, or must outlive their user."""
 IDS: Final = Owner(SYSTEM_TENANT, "ids")
-"""The owner of the key that goes into ids derived from words, where an installation has one."""
+"""The owner of the key that goes into ids derived from words, if an installation has one."""
 CACHED_CIPHERS: Final = 4_096
-"""How many data keys are kept unwrapped in memory."""
+"""The most data keys that are kept unwrapped in memory."""
 
 
 class KeysMissing(LogError):
@@ -68,7 +68,7 @@ class KeyRing:
         return key_id in self._destroyed
 
     def knows(self, key_id: bytes) -> bool:
-        """Return whether a key is there, or is known to be destroyed."""
+        """Return whether a key is in the ring, or is known to be destroyed."""
         return key_id in self._wrapped or key_id in self._destroyed
 
     def ids_of(self, owner: Owner) -> tuple[bytes, ...]:
@@ -77,7 +77,7 @@ class KeyRing:
 
     @property
     def owners(self) -> list[Owner]:
-        """Whoever has a key."""
+        """The owners that have a key."""
         return [Owner.of_key(key) for key in self._ids]
 
     def has_key(self, owner: Owner) -> bool:
@@ -90,7 +90,7 @@ class KeyRing:
         return key_id, self.cipher(key_id)
 
     def cipher(self, key_id: bytes) -> AESGCM:
-        """Return the cipher of a key that is not destroyed. Raises KeyError where none has the id."""
+        """Return the cipher of a key that is not destroyed. Raises KeyError if none has the id."""
         cipher = self._ciphers.get(key_id)
         if cipher is None:
             cipher = self._ciphers[key_id] = AESGCM(self.unwrapped(key_id).key)
@@ -111,9 +111,9 @@ class KeyRing:
         return HKDF(hashes.SHA256(), length, None, f"mnemolog {purpose}".encode()).derive(own)
 
     def put(self, record: Record) -> bool:
-        """Take in the record of a data key; return whether its key is a destroyed one, which stays destroyed.
+        """Add the record of a data key; return whether its key is a destroyed one, which stays destroyed.
 
-        Raises MasterKeyUnknown, KeysMissing; Undecodable, DataKeyForged where mnemolog has not written it.
+        Raises MasterKeyUnknown, KeysMissing; Undecodable, DataKeyForged if mnemolog has not written it.
         """
         key_id, data_key = record.key or b"", _data_key(record.value)
         if data_key.key_id != key_id or len(key_id) != KEY_ID_BYTES:
@@ -157,7 +157,7 @@ class KeyRing:
         return self._masters
 
     def unwrapped(self, key_id: bytes) -> UnwrappedKey:
-        """Return a key that is not destroyed. Raises KeyError where none has the id, MasterKeyUnknown."""
+        """Return a key that is not destroyed. Raises KeyError if none has the id, MasterKeyUnknown."""
         return self.masters.unwrap(_data_key(self._wrapped[key_id]))
 
     def wrapped_by(self) -> dict[str, int]:
@@ -165,7 +165,7 @@ class KeyRing:
         return Counter(_data_key(data).kek_id for data in self._wrapped.values())
 
     def outdated(self) -> tuple[int, list[Owner]]:
-        """Return how many keys an older master key wraps, and who has such keys, or keys that are not in order."""
+        """Return the number of keys wrapped by an older master key, and the owners of such or of disordered keys."""
         old = {key_id for key_id, data in self._wrapped.items() if _data_key(data).kek_id != self.masters.newest}
         owners = self.owners
         return len(old), [o for o in owners if not old.isdisjoint(self.ids_of(o)) or not self.are_in_order(o)]

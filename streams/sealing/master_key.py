@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 KEY_BYTES: Final = 32
 PUT_BACK: Final = "put it back into keys/master, or set MNEMOLOG_MASTER_KEY or MNEMOLOG_MASTER_KEY_FILE to it"
-"""What to do about master keys of the data directory that lack one."""
+"""The remedy if a master key of the data directory is missing."""
 KEY_ID_BYTES: Final = 8
 _NONCE_BYTES: Final = 12
 _LABEL: Final = b"mnemolog data key\0"
@@ -47,7 +47,7 @@ class MasterKeys:
     def __init__(self, keys: Sequence[bytes], source: str = "what was given", advice: str = PUT_BACK) -> None:
         """Take one or more keys of 32 bytes, the newest first. Raises ValueError.
 
-        `source` says where they were read, and `advice` what to do where one is lacking.
+        `source` names the place they were read from, and `advice` is the remedy for a missing one.
         """
         if not keys or any(len(key) != KEY_BYTES for key in keys):
             raise ValueError(f"a master key has {KEY_BYTES} bytes")

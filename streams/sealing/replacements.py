@@ -1,6 +1,6 @@
-"""Replacements: what remains of a user's records after the erasure of a memory, on a log that cannot be rewritten.
+"""Replacements: the rest of a user's records after the erasure of a memory, on a log that cannot be rewritten.
 
-Where a record's data key was destroyed, its replacement is read instead: the same message key, the same offset, and a
+If a record's data key was destroyed, its replacement is read instead: the same message key, the same offset, and a
 value without the erased words. Its key on `mnemolog.replacements` is the place of the record and the id of the data key
 that seals it. So a replacement that is written late, under a destroyed key, never hides one that can be read.
 """
@@ -36,8 +36,8 @@ TOMBSTONES_AT_ONCE: Final = 500
 class Replacements:
     """Finds the replacement of a record by the record's place. Keeps the offsets of all in memory, and a few values.
 
-    A data key is destroyed only after the replacements of what it sealed are durable. So whoever knows that a key is
-    destroyed, and then reads the topic to its end, has all of them.
+    A data key is destroyed only after the replacements of the records that it sealed are durable. So a reader that
+    knows that a key is destroyed, and then reads the topic to its end, has all of them.
     """
 
     def __init__(self, log: Log, keys: UserKeys) -> None:
@@ -46,9 +46,9 @@ class Replacements:
         self._keys = keys
         self._next = 0
         self._offsets: dict[bytes, dict[bytes, int]] = {}
-        """By place: the offset of each replacement by the id of its data key, in the order of the topic."""
+        """The offset of each replacement, by place and then by the id of its data key, in the order of the topic."""
         self._settled: frozenset[bytes] = frozenset()
-        """Destroyed keys whose replacements were all read."""
+        """The destroyed keys whose replacements were all read."""
         self._window: dict[int, Record] = {}
         self._following = asyncio.Lock()
 
@@ -86,9 +86,9 @@ class Replacements:
         await self._log.append([_replacing(record, key_id, cipher) for record in records])
 
     async def trim(self, is_gone: Callable[[str, int, int], bool]) -> None:
-        """Delete replacements that nobody will read: under a destroyed key, or of deleted records. Raises LogError.
+        """Delete replacements that cannot be read: under a destroyed key, or of deleted records. Raises LogError.
 
-        `is_gone` says, by topic, partition and offset, whether a record was deleted.
+        `is_gone` returns, by topic, partition and offset, whether a record was deleted.
         """
         await self.follow()
         useless = self._useless(is_gone)
@@ -97,7 +97,7 @@ class Replacements:
         await self.follow()
 
     async def follow(self) -> None:
-        """Read what the topic holds by now. Raises LogUnavailable."""
+        """Read the topic to its present end. Raises LogUnavailable."""
         async with self._following:
             destroyed = self._keys.ring.destroyed
             while records := await self._log.read(REPLACEMENTS.name, 0, self._next):

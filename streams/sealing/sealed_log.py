@@ -55,8 +55,8 @@ class SealedLog:
     ) -> None:
         """Wrap a log. Without `seals`, records are appended in clear; sealed ones are decrypted in any case.
 
-        `counted` is called with `erased` or `tampered` for each record that was not decrypted. `replacements`: what is
-        read in place of records whose key was destroyed; None for a log that can be rewritten.
+        `counted` is called with `erased` or `tampered` for each record that was not decrypted. `replacements` are read
+        in place of records whose key was destroyed; None for a log that can be rewritten.
         """
         self._log = log
         self._keys = keys
@@ -68,7 +68,7 @@ class SealedLog:
     async def append(self, records: Sequence[NewRecord]) -> list[Appended]:
         """See `Log.append`. A user's data key is durable before the user's first record is appended.
 
-        Also raises LogUnavailable where it took so long that an erasure may not have waited for it.
+        Also raises LogUnavailable if it took so long that an erasure may not have waited for it.
         """
         return await self._append(records, self._log.append)
 
@@ -149,7 +149,7 @@ class SealedLog:
         await self._log.drop_before(topic, partition, offset)
 
     async def open(self, record: Record) -> Record:
-        """Return a record as it was appended. Raises LogUnavailable where its key cannot be read."""
+        """Return a record as it was appended. Raises LogUnavailable if its key cannot be read."""
         key_id = sealed_record.key_id_of(record.value)
         if key_id is None:
             return record if record.value != ERASED_VALUE else _erased(record, _hash_of(record))
@@ -189,7 +189,7 @@ def _erased(record: Record, stored: bytes) -> Record:
 
 
 def _hash_of(record: Record) -> bytes:
-    """Return the hash of what the log stores of a decision; of other records nobody asks for it."""
+    """Return the hash of a decision as the log stores it; empty for other records, whose hash is never used."""
     return stored_hash(record) if record.position.topic in LEDGERS else b""
 
 

@@ -24,7 +24,7 @@ _NONCE_BYTES: Final = 12
 _HEAD: Final = len(MARKER) + KEY_ID_BYTES
 _NO_KEY: Final = 0xFFFF
 OVERHEAD_BYTES: Final = _HEAD + _NONCE_BYTES + 2 + 16
-"""How many bytes a sealed record has besides its key and value."""
+"""The number of bytes of a sealed record in addition to its key and value."""
 
 
 class Tampered(Exception):

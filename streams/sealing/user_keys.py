@@ -28,17 +28,17 @@ if TYPE_CHECKING:
     from streams.sealing.master_key import MasterKeys
 
 LEASE_SECONDS: Final = 5.0
-"""How long a worker may seal with the keys that it has read before it must read the topic again."""
+"""The time for which a worker may seal with the keys that it has read before it must read the topic again."""
 ARRIVAL_SECONDS: Final = 20.0
-"""How long after it was sealed a record may arrive in a log that is shared, and be acknowledged.
+"""The time after its sealing within which a record may arrive in a shared log, and be acknowledged.
 
-An erasure waits for both, so that nothing arrives any more that lies under a key that it destroys."""
+An erasure waits for both, so that no record arrives later that is sealed with a key that it destroys."""
 SEGMENT_TIME: Final = timedelta(hours=1)
-"""How long Kafka writes to one segment of the topic, at least (`segment.ms`)."""
+"""The least time for which Kafka writes to one segment of the topic (`segment.ms`)."""
 CLOCKS_DIFFER: Final = timedelta(minutes=1)
-"""The broker's clock decides, and may be behind ours."""
+"""The tolerance for the broker's clock, which decides, and may be behind ours."""
 KEYS_AT_ONCE: Final = 500
-"""How many rewrapped keys a rotation appends in one call."""
+"""The most rewrapped keys that a rotation appends in one call, unless one owner has more."""
 
 log = logging.getLogger("mnemolog")
 
@@ -48,7 +48,7 @@ class KeyUnknown(LogError):
 
 
 class UserKeys:
-    """Makes and destroys data keys on the topic, and keeps its ring up to what all workers write there.
+    """Creates and destroys data keys on the topic, and updates its ring with the records of all workers.
 
     The message key of each record is the data key's id. A record that would revive a destroyed key is answered with
     another tombstone.
@@ -57,14 +57,15 @@ class UserKeys:
     def __init__(self, log: Log, masters: MasterKeys | None, *, lease_seconds: float | None = None) -> None:
         """Read and write the topic on the unsealed log. Without master keys no key can be created.
 
-        `lease_seconds`: how long keys may seal without reading the topic again; None where nobody else writes to it.
+        `lease_seconds` is the time for which keys may seal without another read of the topic; None if no other process
+        writes to it.
         """
         self._log = log
         self.ring = KeyRing(masters)
         self._lease = lease_seconds
         self._next = 0
         self._unknown: dict[bytes, MasterKeyUnknown] = {}
-        """Why a key cannot be unwrapped. After a rotation, a later record of the key may be."""
+        """The reason why each key cannot be unwrapped. After a rotation, a later record of the key may be usable."""
         self._following = asyncio.Lock()
         self._followed_at = -math.inf
         """When the topic was last read, by the event loop's clock."""
@@ -78,7 +79,7 @@ class UserKeys:
         """One for each call that is appending new keys, set when it has ended."""
 
     async def follow(self) -> None:
-        """Read what the topic holds by now. Raises LogUnavailable, KeysMissing, MasterKeyUnknown."""
+        """Read the topic to its present end. Raises LogUnavailable, KeysMissing, MasterKeyUnknown."""
         async with self._following:
             began = asyncio.get_running_loop().time()
             revived: list[bytes] = []
@@ -99,11 +100,11 @@ class UserKeys:
 
     @property
     def arrival_seconds(self) -> float:
-        """How long records that other workers sealed with a key may still arrive after a newer key was created."""
+        """The time for which records that other workers sealed with a key may arrive after a newer one was created."""
         return 0.0 if self._lease is None else self._lease + ARRIVAL_SECONDS
 
     def is_late(self, sealed_at: float) -> bool:
-        """Return whether an erasure may not have waited for what was sealed at a time of the event loop's clock."""
+        """Return whether an erasure may not have waited for records sealed at a time of the event loop's clock."""
         return self._lease is not None and asyncio.get_running_loop().time() - sealed_at > ARRIVAL_SECONDS
 
     async def make(self, owners: Iterable[Owner]) -> None:
@@ -156,7 +157,7 @@ class UserKeys:
         ids = list(key_ids)
         if ids:
             await self._log.append([_tombstone(key_id) for key_id in ids])
-        # Not before: whoever repeats an erasure would take keys for destroyed that every other reader still has.
+        # Not earlier: a repeated erasure would take keys for destroyed that every other reader still has.
         self.ring.forget(ids)
 
     async def let_compact(self, now: datetime) -> None:
@@ -187,7 +188,7 @@ class UserKeys:
             if ids:  # else they were erased meanwhile
                 await self._log.append([_record(masters.wrap(key_id, ring.unwrapped(key_id))) for key_id in ids])
                 await self.follow()
-            # Another worker may have created a key meanwhile, which stands before the others now.
+            # Another worker may have created a key meanwhile, which now precedes the others.
             moved = [owner for owner in some if not ring.are_in_order(owner)]
             owners = [*moved, *owners[len(some) :]]
         return number

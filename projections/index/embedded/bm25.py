@@ -22,11 +22,11 @@ Scores: TypeAlias = NDArray[np.float32]
 Mask: TypeAlias = NDArray[np.bool_]
 
 _BYTES_OF_A_SATURATION = 8
-"""Of a row."""
+"""The memory of one row's saturation."""
 
 
 class Bm25:
-    """Rows are numbered from 0 in the order in which they were added; a removed row keeps its number and scores 0.
+    """BM25 over numbered rows, from 0 in the order of adding; a removed row keeps its number and scores 0.
 
     score = sum over the query's different tokens of idf x tf x (K1 + 1) / (tf + K1 x (1 - B + B x length / mean)),
     idf = ln(1 + (n - df + 0.5) / (df + 0.5)), with n, df and the mean length over the rows that remain (Robertson and
@@ -41,11 +41,11 @@ class Bm25:
         self._rows = 0
         self._tokens = 0
         self._saturated: NDArray[np.float64] | None = None
-        """Of all rows, until one is added or removed."""
+        """The saturations of all rows, until one is added or removed."""
 
     @property
     def nbytes(self) -> int:
-        """Estimate of the memory in use."""
+        """The estimated memory in use."""
         return self._postings.nbytes + _BYTES_OF_A_SATURATION * len(self._live)
 
     def add(self, tokens: Sequence[str]) -> None:
@@ -58,7 +58,7 @@ class Bm25:
         self._saturated = None
 
     def remove(self, row: int) -> None:
-        """Leave a row out of every score, count and mean from now on. Raises ValueError when it already is."""
+        """Leave a row out of every score, count and mean from now on. Raises ValueError if it is removed already."""
         if not self._live[row]:
             raise ValueError(f"row {row} is removed already")
         self._live[row] = 0
@@ -71,16 +71,16 @@ class Bm25:
         return np.frombuffer(self._live, dtype=np.bool_).copy()
 
     def weight(self, token: str) -> float:
-        """Return a token's idf; that of one in no row is the greatest."""
+        """Return a token's idf, which is greatest for a token in no row."""
         return _idf(self._rows, sum(map(len, self._postings.of((token,)))) // 2)
 
     def scores(self, tokens: Sequence[str]) -> Scores:
-        """Return each row's score, shape (rows ever added,); 0 where no token of the query stands."""
+        """Return each row's score, shape (rows ever added,); 0 for a row without a token of the query."""
         count = len(self._live)
         found = self._postings.of(dict.fromkeys(tokens))
         if not self._rows or not found:
             return np.zeros(count, dtype=np.float32)
-        # Of each posting, rows and counts in turn. All tokens at once: a token's few rows take less than a call.
+        # Rows and counts alternate in each posting. All tokens at once: a token's few rows take less than a call.
         pairs = np.concatenate(found)
         rows, counts = pairs[::2].astype(np.intp), pairs[1::2].astype(np.float64)
         holding = np.fromiter(map(len, found), np.intp, len(found)) // 2
@@ -93,7 +93,7 @@ class Bm25:
         return np.bincount(rows, impacts, count).astype(np.float32)
 
     def _saturations(self) -> NDArray[np.float64]:
-        """Return by row how many occurrences of a token count half of what any number does."""
+        """Return, by row, the number of occurrences of a token that score half of the maximum."""
         if self._saturated is None:
             mean = max(self._tokens / self._rows, 1.0)
             lengths = np.frombuffer(self._lengths, dtype=np.uint32).astype(np.float64)
@@ -102,7 +102,7 @@ class Bm25:
 
 
 class RowsOfTokens:
-    """Which rows have a token, where nothing is scored and no row is removed."""
+    """The rows that have a token, without scores and removals."""
 
     def __init__(self) -> None:
         """Start without rows."""
@@ -111,7 +111,7 @@ class RowsOfTokens:
 
     @property
     def nbytes(self) -> int:
-        """Estimate of the memory in use."""
+        """The estimated memory in use."""
         return self._postings.nbytes
 
     def add(self, tokens: Sequence[str]) -> None:

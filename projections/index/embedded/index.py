@@ -17,39 +17,39 @@ if TYPE_CHECKING:
 
 DEFAULT_BYTES: Final = 1536 << 20
 SMALL_BYTES: Final = 96 << 20
-"""Of tables of some hundred memories at most: each is loaded within milliseconds."""
+"""The limit for tables of some hundred memories at most, each of which is loaded within milliseconds."""
 
 
 class EmbeddedIndex:
     """BM25 and exact cosine over one user's memories. A user's table is loaded at the first search and kept up to date.
 
     Nothing is stored: dropping a table is always safe, the next search loads it again. So when the tables need more
-    than `max_bytes`, those searched longest ago are dropped; the one in use is kept however large it is.
+    than `max_bytes`, the least recently searched ones are dropped; the one in use is kept however large it is.
 
-    A search of a loaded user reads one state, to its end on the event loop; where that has many memories, others
-    have their turn before. It takes about as long as one matrix product over the user's vectors; a load about 15
-    microseconds a memory, besides what the loader takes. Long texts are taken apart between other work: others are
-    answered during a load, and during a put of many.
+    A search of a loaded user reads one state, to its end on the event loop; for a user with many memories, it first
+    yields to the event loop. It takes about as long as one matrix product over the user's vectors; a load takes about
+    15 microseconds a memory, plus the time of the loader. Long texts are tokenised between other work: others are
+    answered during a load, and during a put of many entries.
 
     The shard must hold a change before it is put or removed here, or a load in between would not see it. A change
-    during a load holds for what is loaded. Of what was removed nothing is kept, so a put that arrives after it, late,
+    during a load applies to the loaded table. Removals are not remembered, so a put that arrives late, after a removal,
     brings the memory back: the reader drops hits whose version is not the shard's.
     """
 
     def __init__(self, load: LoadEntries, *, max_bytes: int = DEFAULT_BYTES, small_bytes: int = SMALL_BYTES) -> None:
-        """`load(tenant, user_id)` returns the user's active memories from the shard; what it raises, search raises."""
+        """Load a user's active memories with `load(tenant, user_id)`, whose errors `search` passes on."""
         self._load = load
         self._tables: UserCache[tuple[str, str], UserTable] = UserCache(small_bytes, max_bytes)
         self._loading: dict[tuple[str, str], _Loading] = {}
 
     @property
     def nbytes(self) -> int:
-        """Estimate of the memory that all tables use."""
+        """The estimated memory of all tables."""
         return self._tables.nbytes
 
     @property
     def outlives_process(self) -> bool:
-        """Nothing does."""
+        """Return False: nothing outlives this process."""
         return False
 
     async def identity(self) -> None:
@@ -61,7 +61,7 @@ class EmbeddedIndex:
         return (tenant, user_id) in self._tables or (tenant, user_id) in self._loading
 
     async def put(self, entries: Sequence[IndexEntry]) -> None:
-        """Store each entry unless the same or a later version is held; nothing for users that are not loaded."""
+        """Store each entry unless the same or a later version is held; entries of users not loaded are ignored."""
         changed = set()
         share = TimeSlice()
         for entry in entries:
@@ -76,7 +76,7 @@ class EmbeddedIndex:
             self._settle(user)
 
     async def remove(self, tenant: str, user_id: str, memory_ids: Mapping[str, int]) -> None:
-        """Drop memories, each unless it is held at a later version; unknown ids and users are no error."""
+        """Remove memories, except those held at a later version; unknown ids and users are not an error."""
         user = (tenant, user_id)
         if (loading := self._loading.get(user)) is not None:
             loading.remove(memory_ids)
@@ -91,12 +91,12 @@ class EmbeddedIndex:
         user = (query.tenant, query.user_id)
         known = self._tables.peek(user)
         if known is not None and len(known) >= MANY_MEMORIES:
-            await asyncio.sleep(0)  # a question may search several times, and look at all of them in between
+            await asyncio.sleep(0)  # a question may search several times, and scan all memories in between
         table = await self._table(user)
         return Legs((), ()) if table is None else table.search(query)
 
     async def _table(self, user: tuple[str, str]) -> UserTable | None:
-        """Return a user's table, loaded if it is not, or None for a user without memories."""
+        """Return a user's table, loading it if necessary, or None for a user without memories."""
         while (table := self._tables.get(user)) is None:
             if (other := self._loading.get(user)) is not None:
                 await other.ended.wait()
@@ -118,7 +118,7 @@ class EmbeddedIndex:
 
     @property
     def generations(self) -> None:
-        """There are none: nothing outlives this process."""
+        """Return None: nothing outlives this process."""
         return
 
     def release(self, tenant: str, user_id: str) -> None:
@@ -126,7 +126,7 @@ class EmbeddedIndex:
         self._drop((tenant, user_id))
 
     async def reopen(self) -> None:
-        """Drop all tables: each is loaded again when it is asked for."""
+        """Drop all tables: each is loaded again at its next search."""
         self._tables.clear()
         self._loading.clear()
 
@@ -137,7 +137,7 @@ class EmbeddedIndex:
         """Do nothing: there are no connections."""
 
     def _settle(self, user: tuple[str, str]) -> None:
-        """Drop a worn table, and count another one anew."""
+        """Drop a worn table, or else pack it and measure it again."""
         table = self._tables.peek(user)
         if table is None:
             return
@@ -153,7 +153,7 @@ class EmbeddedIndex:
 
 
 class _Loading:
-    """A user's table while it is loaded, and what was removed meanwhile."""
+    """A user's table during its load, and the removals that came meanwhile."""
 
     def __init__(self, table: UserTable) -> None:
         self.table = table
@@ -161,7 +161,7 @@ class _Loading:
         self._removed: dict[str, int] = {}
 
     async def put(self, entries: Sequence[IndexEntry]) -> None:
-        """Put what the shard had, except for what was removed since."""
+        """Put the entries from the shard, except those removed since."""
         share = TimeSlice()
         for entry in entries:
             await share.pause()
@@ -169,7 +169,7 @@ class _Loading:
                 self.table.put(entry)
 
     def remove(self, memory_ids: Mapping[str, int]) -> None:
-        """Remove memories, also those that are still to be put."""
+        """Remove memories, including those that are still to be put."""
         for memory_id, version in memory_ids.items():
             self._removed[memory_id] = max(version, self._removed.get(memory_id, -1))
             self.table.remove(memory_id, version)

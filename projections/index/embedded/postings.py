@@ -1,4 +1,4 @@
-"""Which rows have a token, and how often: of a few rows in three arrays, of many with an array for each token."""
+"""Postings: the rows that have a token, and how often. Few rows are in three arrays, many in an array per token."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Pairs: TypeAlias = "NDArray[np.uint8] | NDArray[np.uint32]"
-"""Rows and counts in turn, the rows ascending."""
+"""Alternating rows and counts, the rows ascending."""
 
 FEW_ROWS: Final = 256
 _MOST: Final = 0xFF
-"""How often one of a few rows may have a token."""
+"""The most occurrences of a token in one of a few rows."""
 _BYTES_OF_A_TOKEN: Final = 260
-"""What a token of many rows costs beside its pairs: its hash, its place in the dict, an array object (measured)."""
+"""The memory of a token of many rows without its pairs: its hash, its dict entry, an array object (measured)."""
 _NO_HASHES: Final = np.empty(0, np.int64)
 _STARTS: Final = np.zeros(1, np.uint32)
 _NO_PAIRS: Final = np.empty((0, 2), np.uint8)
 
 
 class Postings:
-    """Rows are added in ascending order. A token stands here by its hash of 64 bits; its text is not kept.
+    """The postings of rows added in ascending order. Tokens are kept as hashes of 64 bits, without their text.
 
-    Most users have few memories, and most tokens of those stand in one or two: nearly all that they took would be an
-    array object for each and its place in a dict. So few rows are held in arrays of all tokens together, sorted when
-    somebody looks for one: eight bytes a token, four for its place, and two for each row that has it.
+    Most users have few memories, and most of their tokens occur in one or two: nearly all of the memory would go to an
+    array object and a dict entry for each token. So few rows are held in arrays shared by all tokens, sorted at the
+    next lookup: eight bytes a token, four for its place, and two for each row that has it.
     """
 
     __slots__ = ("_grown", "_hashes", "_many", "_new_hashes", "_new_pairs", "_pairs", "_starts")
@@ -39,26 +39,26 @@ class Postings:
     def __init__(self) -> None:
         """Start without rows."""
         self._hashes: NDArray[np.int64] = _NO_HASHES
-        """Of the different tokens, ascending."""
+        """The hashes of the different tokens, ascending."""
         self._starts: NDArray[np.uint32] = _STARTS
-        """Where in `_pairs` those of each token begin, and where those of the last one end."""
+        """The place in `_pairs` where the pairs of each token begin, and where those of the last one end."""
         self._pairs: NDArray[np.uint8] = _NO_PAIRS
         self._new_hashes: array[int] = array("q")
-        """Of each pair that was added since somebody looked."""
+        """The hash of each pair added since the last lookup."""
         self._new_pairs: array[int] = array("B")
         self._many: dict[int, array[int]] | None = None
-        """The pairs of each token, where the rows are not few."""
+        """The pairs of each token, if there are more than a few rows."""
         self._grown = 0
-        """Estimate of the bytes that those take."""
+        """The estimated bytes of `_many`."""
 
     @property
     def nbytes(self) -> int:
-        """Estimate of the memory in use."""
+        """The estimated memory in use."""
         sorted_bytes = self._hashes.nbytes + self._starts.nbytes + self._pairs.nbytes
         return sorted_bytes + 10 * len(self._new_hashes) + self._grown
 
     def add(self, row: int, counts: Mapping[str, int]) -> None:
-        """Add the next row: how often it has each of its tokens."""
+        """Add the next row, with the count of each of its tokens."""
         if self._many is None:
             if row < FEW_ROWS and max(counts.values(), default=0) <= _MOST:
                 self._new_hashes.extend(map(hash, counts))
@@ -70,7 +70,7 @@ class Postings:
         self._grown += _append(self._many, map(hash, counts), repeat(row), counts.values())
 
     def of(self, tokens: Iterable[str]) -> list[Pairs]:
-        """Return the pairs of each token that stands in a row, in the order of the tokens."""
+        """Return the pairs of each token that occurs in a row, in the order of the tokens."""
         hashes = map(hash, tokens)
         if self._many is not None:
             found = [held for one in hashes if (held := self._many.get(one)) is not None]
@@ -86,7 +86,7 @@ class Postings:
         return [self._pairs[start:end].ravel() for start, end in bounds]
 
     def _sort(self) -> None:
-        """Take in what was added since somebody looked."""
+        """Merge the pairs added since the last lookup."""
         hashes = np.concatenate((self._all_hashes(), np.frombuffer(self._new_hashes, np.int64)))
         pairs = np.concatenate((self._pairs, np.frombuffer(self._new_pairs, np.uint8).reshape(-1, 2)))
         order = hashes.argsort(kind="stable")  # so that rows still ascend
@@ -99,7 +99,7 @@ class Postings:
         self._new_hashes, self._new_pairs = array("q"), array("B")
 
     def _spread(self) -> dict[int, array[int]]:
-        """Return an array for each token, and leave the sorted ones."""
+        """Return an array for each token, and empty the sorted ones."""
         if self._new_hashes:
             self._sort()
         many: dict[int, array[int]] = {}
@@ -114,7 +114,7 @@ class Postings:
 
 
 def _append(many: dict[int, array[int]], hashes: Iterable[int], rows: Iterable[int], counts: Iterable[int]) -> int:
-    """Add pairs to those of their tokens; return how many bytes that takes."""
+    """Add pairs to those of their tokens; return the estimated bytes that this takes."""
     tokens, pairs = len(many), 0
     for one, row, count in zip(hashes, rows, counts, strict=False):
         held = many.get(one)

@@ -1,4 +1,4 @@
-"""Search in a state that is not the present one, by an index made for one question."""
+"""Search in a state other than the present one, by an index built for one question."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def search_state(
 ) -> Legs:
     """Search the memories that are active in a state; one that was erased since is not found.
 
-    `ledger` returns the user's; what it raises is raised. Others have their turn while the vectors are read.
+    `ledger` returns the user's ledger, and its errors are passed on. Reading the vectors yields to the event loop.
     """
     entries = await in_turns(_entries(owner, state, ledger, encoding))
     return await EmbeddedIndex(lambda _tenant, _user: entries).search(query)
@@ -35,7 +35,7 @@ async def search_state(
 def _entries(
     owner: Owner, state: UserState, ledger: Callable[[], LedgerFold], encoding: Encoding | None
 ) -> Generator[None, None, list[IndexEntry]]:
-    """Return the entries of the memories that are active in a state, in steps, by id: so the file has their vectors."""
+    """Return the entries of the active memories of a state, in steps, by id, which is the order of the file."""
     active = sorted((m for m in state.memories.values() if m.status == ACTIVE), key=attrgetter("memory_id"))
     logged, found = dict[str, bytes](), list["IndexEntry"]()
     chosen = Chosen(owner, logged, encoding)

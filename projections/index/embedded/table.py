@@ -1,4 +1,4 @@
-"""One user's active memories in arrays: what a search reads."""
+"""One user's active memories in arrays, which a search reads."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ _MICROSECOND = timedelta(microseconds=1)
 _FIRST_ROWS = 16
 _COLUMNS = ("agent_id", "kind", "category", "memory_type", "source_type")
 _BYTES_OF_A_ROW = 400
-"""What a row takes beside vector and postings: its id, its places in dict and lists, its columns (measured)."""
+"""The memory of a row without vector and postings: its id, its entries in dict and lists, its columns (measured)."""
 _ROUNDED: Final = 10.0**-SCORE_DIGITS
-"""More than rounding moves a score."""
+"""An upper bound on the change of a score by rounding."""
 
 
 class UserTable:
-    """Rows are only appended; a memory's newer version is a new row, and the old one is dead until the table is."""
+    """A table to which rows are only appended. A memory's newer version is a new row; the old one stays, but dead."""
 
     def __init__(self, expected_rows: int = 0) -> None:
-        """`expected_rows`: how many vectors to make room for at once."""
+        """Make room for the vectors of `expected_rows` rows."""
         self._expected_rows = expected_rows
         self._row_of: dict[str, int] = {}
         self._ids: list[str] = []
@@ -49,22 +49,22 @@ class UserTable:
         self._bm25 = Bm25()
 
     def __len__(self) -> int:
-        """Return how many rows there are, dead ones too."""
+        """Return the number of rows, including dead ones."""
         return len(self._ids)
 
     @property
     def nbytes(self) -> int:
-        """Estimate of the memory in use."""
+        """The estimated memory in use."""
         vectors = sum(block.nbytes for block in self._blocks.values())
         return vectors + self._bm25.nbytes + _BYTES_OF_A_ROW * len(self._ids)
 
     @property
     def is_worn(self) -> bool:
-        """More rows are dead than alive: building the table again is worth it."""
+        """Whether more rows are dead than alive, so that the table should be built again."""
         return len(self._ids) > 2 * len(self._row_of) + _FIRST_ROWS
 
     def put(self, entry: IndexEntry) -> None:
-        """Hold the entry, unless the same memory is held at the same or a later version."""
+        """Store the entry, unless the same memory is held at the same or a later version."""
         held = self._row_of.get(entry.memory_id)
         if held is not None:
             if self._versions[held] >= entry.version:
@@ -80,19 +80,19 @@ class UserTable:
         self._block(entry.embedding_model, len(entry.vector)).append(row, entry.vector)
 
     def remove(self, memory_id: str, version: int) -> None:
-        """Drop a memory unless it is held at a later version; an unknown id is no error."""
+        """Remove a memory unless it is held at a later version; an unknown id is not an error."""
         row = self._row_of.get(memory_id)
         if row is not None and self._versions[row] <= version:
             del self._row_of[memory_id]
             self._bm25.remove(row)
 
     def pack(self) -> None:
-        """Take less memory; to be called when the table is loaded, and after changes."""
+        """Reduce the memory in use; to be called when the table is loaded, and after changes."""
         for block in self._blocks.values():
             block.pack()
 
     def search(self, query: IndexQuery) -> Legs:
-        """Return both legs over the rows that the filters leave."""
+        """Return both legs over the rows that pass the filters."""
         visible = self._visible(query)
         semantic, vectors = self._semantic(query, visible)
         return Legs(keyword=self._keyword(query, visible), semantic=semantic, vectors=vectors)
@@ -119,7 +119,7 @@ class UserTable:
             places = None if visible.all() else np.flatnonzero(visible[rows])
             if places is not None:
                 cosines = cosines[places]
-            if len(cosines) > query.limit:  # those that rounding cannot bring among the best are not rounded
+            if len(cosines) > query.limit:  # scores that rounding cannot move into the best are not rounded
                 least = np.partition(cosines, len(cosines) - query.limit)[len(cosines) - query.limit]
                 near = np.flatnonzero(cosines >= least - 2 * _ROUNDED)
                 cosines = cosines[near]
@@ -155,7 +155,7 @@ class UserTable:
         return visible
 
     def _best(self, rows: NDArray[np.int64], scores: Scores, limit: int) -> tuple[NDArray[np.int64], Scores]:
-        """Return the best rows by score, then memory_id, and their scores, in no order."""
+        """Return the best rows by score, then memory_id, and their scores, unordered."""
         if len(rows) <= limit:
             return rows, scores
         least = np.partition(scores, len(scores) - limit)[len(scores) - limit]

@@ -13,31 +13,31 @@ if TYPE_CHECKING:
     from projections.embedding.embedder import Vectors
 
 FEW_VECTORS: Final = 128
-"""So many are made from bytes for each search: that takes some 25 us."""
+"""The most vectors that are computed from bytes for each search, which takes some 25 us."""
 _ROOM: Final = 16
 _LARGEST: Final = 127
 _AT_ONCE: Final = 32
-"""Vectors that the processor has at hand."""
+"""The number of vectors converted in one step, which fit the processor's cache."""
 
 
 class VectorBlock:
-    """Vectors are appended, each for a row of the table; `rows` names them.
+    """Vectors that are appended, each for a row of the table; `rows` has their numbers.
 
-    Most users have few memories, and vectors are most of what those take. So few vectors are held as they are stored, a
-    byte a dimension (`stored_vector`), and made anew for each search, to the last bit; those appended since they were
-    packed are not. Vectors that cannot be made so exactly stay as they are.
+    Most users have few memories, and vectors are most of their size. So few vectors are held as they are stored, a byte
+    a dimension (`stored_vector`), and computed for each search, exact to the last bit; those appended since the last
+    packing are held as floats. Vectors that cannot be restored exactly stay as they are.
     """
 
     __slots__ = ("_bytes", "_exact", "_lengths", "rows")
 
     def __init__(self, dimensions: int, expected: int) -> None:
-        """Start without vectors, and make room for so many as are expected."""
+        """Start without vectors, and make room for the expected number."""
         self.rows: array[int] = array("q")
         self._bytes: NDArray[np.int8] = np.empty((0, dimensions), np.int8)
-        """Of the first vectors."""
+        """The bytes of the first vectors."""
         self._lengths: Vectors = np.empty((0, 1), np.float32)
         self._exact: Vectors = np.empty((max(_ROOM, expected), dimensions), np.float32)
-        """Of the others, and room for more."""
+        """The floats of the others, and room for more."""
 
     @property
     def nbytes(self) -> int:
@@ -53,7 +53,7 @@ class VectorBlock:
         self.rows.append(row)
 
     def vectors(self) -> Vectors:
-        """Return all vectors, in the order of `rows`; they are not written to."""
+        """Return all vectors, in the order of `rows`. The caller must not write to them."""
         packed = len(self._bytes)
         if not packed:
             return self._exact[: len(self.rows)]
@@ -63,7 +63,7 @@ class VectorBlock:
         return found
 
     def pack(self) -> None:
-        """Hold few vectors as bytes, where more than some are not; many as they are."""
+        """Convert few vectors to bytes, unless only some are not yet; convert many back to floats."""
         count, packed = len(self.rows), len(self._bytes)
         if count > FEW_VECTORS and packed:
             self._exact, self._bytes, self._lengths = self.vectors(), self._bytes[:0], self._lengths[:0]
@@ -86,7 +86,7 @@ class VectorBlock:
 
 
 def _packed(vectors: Vectors) -> tuple[NDArray[np.int8], Vectors] | None:
-    """Return vectors as whole numbers, and the lengths of these; None where they are not exactly that."""
+    """Return vectors as whole numbers, and the lengths of these; None if that would not be exact."""
     largest = np.maximum(vectors.max(axis=1, initial=0.0), -vectors.min(axis=1, initial=0.0))
     if not largest.all():  # one without a direction
         return None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def by_partition(entries: Iterable[IndexEntry], partitions: int, most: int) -> Iterator[tuple[str, list[IndexEntry]]]:
-    """Yield the latest version of each memory in batches of one partition, at most so many in each."""
+    """Yield the latest version of each memory in batches of one partition, at most `most` in each."""
 
     def partition(entry: IndexEntry) -> str:
         return partition_name(entry.tenant, entry.user_id, partitions)

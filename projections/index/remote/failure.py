@@ -1,4 +1,4 @@
-"""Failures to reach a server, in a sentence: clients mostly say only that they could not connect."""
+"""Failures to reach a server, in a sentence: most clients report only that they could not connect."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _REFUSED = re.compile(r"Connect call failed \('([^']+)', (\d+)")
 
 
 def sentence(error: BaseException) -> str:
-    """Return why a server could not be asked: a cause of the error where that says more than the error itself."""
+    """Return why a server could not be reached: a cause of the error if that tells more than the error itself."""
     return next(filter(None, map(_explained, causes(error))), None) or str(error) or type(error).__name__
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error, then what it was raised from, down to the first."""
+    """Yield an error, then the chain of its causes, down to the first."""
     cause: BaseException | None = error
     while cause is not None:
         yield cause

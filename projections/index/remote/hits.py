@@ -16,6 +16,6 @@ def semantic_hit(memory_id: str, version: int, cosine: float) -> Hit:
 
 
 def ordered(hits: Iterable[Hit]) -> list[Hit]:
-    """Return hits by score descending, then memory_id; of copies of one version one."""
+    """Return hits by score descending, then memory_id, without further copies of the same version."""
     once = {(hit.memory_id, hit.version): hit for hit in hits}.values()
     return sorted(once, key=lambda hit: (-hit.score, hit.memory_id))

@@ -1,4 +1,4 @@
-"""Local search: the part of a search that the shard answers, beside a server that holds vectors only."""
+"""Local search: the part of a search that the shard answers, because the server holds vectors only."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _NO_VECTOR: Final = np.empty(0, np.float32)
 
 
 class LocalSearch:
-    """Tables as the embedded index has them: of users' words, and of their vectors only where a question needs them.
+    """The embedded index's tables of users' words, and of their vectors only if a question needs them.
 
-    They are a cache of the shard: loaded at a user's first question, kept up to date by puts and removals, dropped when
-    others need the memory.
+    They are a cache of the shard: loaded at a user's first question, kept up to date by puts and removals, and dropped
+    when others need the memory.
     """
 
     def __init__(self, load: LoadEntries) -> None:
-        """`load(tenant, user_id)` returns the user's active memories from the shard; what it raises is raised."""
+        """Load a user's active memories from the shard with `load(tenant, user_id)`, whose errors are passed on."""
         self._words = EmbeddedIndex(
             lambda tenant, user_id: [_without_vector(entry) for entry in load(tenant, user_id)],
             max_bytes=_WORDS_BYTES,

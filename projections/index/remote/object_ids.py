@@ -1,4 +1,4 @@
-"""Object ids: what users, partitions and memories are called on a server, in characters that any server takes."""
+"""Object ids: names of users, partitions and memories on a server, in characters that any server accepts."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 def owner_id(tenant: str, user_id: str) -> UUID:
-    """Return the id of a user, whatever characters the user's own id has."""
+    """Return the id of a user on the server, whatever characters the user's own id has."""
     return uuid5(NAMESPACE, f"index of {tenant}/{user_id}")
 
 
 def object_id(entry: IndexEntry, copy: int) -> UUID:
-    """Return the id of an object: the same memory at another version, or another copy of this one, is another.
+    """Return the id of an object. Each version of a memory, and each copy of a version, has its own.
 
-    So a server without conditional writes never overwrites what is newer: each writer writes objects of its own and
+    So even without conditional writes a newer object is never overwritten: each writer writes objects of its own and
     deletes by id those that it has read.
     """
     return uuid5(owner_id(entry.tenant, entry.user_id), f"{entry.memory_id} at {entry.version}, copy {copy}")

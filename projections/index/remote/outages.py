@@ -8,10 +8,10 @@ log = logging.getLogger("mnemolog.index")
 
 
 class Outages:
-    """Logs once when the index goes away, and once when it answers again, however many notice."""
+    """Logs once when the index goes away, and once when it answers again, however many callers notice."""
 
     def __init__(self, address: object) -> None:
-        """`address` as the log names it. Nothing is logged until the index is away."""
+        """Name the index by `address` in the log. Nothing is logged until the index is away."""
         self._address = address
         self._is_away = False
 

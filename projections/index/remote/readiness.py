@@ -1,4 +1,4 @@
-"""Readiness of a server, asked over HTTP: a vendor's client may print what went wrong, and retry for long."""
+"""Readiness of a server, checked over HTTP: a vendor's client may print its errors, and retry for long."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ READY_SECONDS: Final = 2.0
 
 
 class HttpReadiness:
-    """Asks one URL over a connection of its own, which is opened at the first question."""
+    """Requests one URL over a connection of its own, which is opened at the first request."""
 
     def __init__(self, url: str, headers: Mapping[str, str]) -> None:
-        """`url` answers with 2xx when the server is ready."""
+        """Request `url`, which answers with 2xx when the server is ready."""
         self._url = url
         self._headers = headers
         self._http: httpx.AsyncClient | None = None
@@ -41,7 +41,7 @@ class HttpReadiness:
         return None if response.is_success else f"it says that it is not ready ({response.status_code})"
 
     async def close(self) -> None:
-        """Close the connection, and ask no more."""
+        """Close the connection, and send no further requests."""
         self._is_closed = True
         if self._http is not None:
             await self._http.aclose()

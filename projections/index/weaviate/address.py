@@ -21,7 +21,7 @@ class WeaviateAddress:
 
     @classmethod
     def parse(cls, url: str) -> WeaviateAddress:
-        """Read an address. Raises ValueError, which says what is wrong."""
+        """Parse an address. Raises ValueError with the reason."""
         parts = urlsplit(url)
         try:
             port = parts.port

@@ -1,4 +1,4 @@
-"""A collection in Weaviate: one generation of the index, made where it is missing, `Memory` the alias of one."""
+"""A collection in Weaviate: one generation of the index, created if missing. The alias `Memory` names one of them."""
 
 from __future__ import annotations
 
@@ -40,32 +40,32 @@ SEARCH_SECONDS: Final = 5.0
 WRITE_SECONDS: Final = 30.0
 PROBE_AFTER_SECONDS: Final = 0.5
 _BUILTIN: Final = 512
-"""Dimensions of the built-in embedder: a collection must have one vector index from the start."""
+"""The dimensions of the built-in embedder: a collection must have one vector index from the start."""
 _RECONNECT: Final = [
     (f"grpc.{n}_reconnect_backoff_ms", ms) for n, ms in (("initial", 500), ("min", 2000), ("max", 1000))
 ]
-"""Else a channel that failed for long fails for two more minutes; `min` is how long an attempt itself may take."""
+"""Otherwise a channel that failed for long fails for two more minutes; `min` is the time limit of an attempt."""
 _T = TypeVar("_T")
 
 
 class WeaviateCollection:
-    """One generation; where none is given, the one that the alias names. Connects at first use."""
+    """One generation; by default the one that the alias names. Connects at first use."""
 
     def __init__(self, address: WeaviateAddress, api_key: str | None, generation: int | None = None) -> None:
-        """`api_key`: None where Weaviate asks for none."""
+        """Use `api_key`, None if Weaviate needs none."""
         self.address = address
         self.api_key = api_key
         self.dimensions: set[int] = set()
         """Lengths of vectors known to have an index. Another worker may have added more: only `make_room` reads it."""
         self.identity = ""
-        """What distinguishes the contents of this collection, and of the generations built beside it."""
+        """The identity of the contents of this collection, and of the generations built from the same shards."""
         self._name = ALIAS if generation is None else collection_name(generation)
         self._open_lock = asyncio.Lock()
         self._is_open = False
         self._in_doubt = False
         self._readiness = HttpReadiness(address.ready_url, {"Authorization": f"Bearer {api_key}"} if api_key else {})
         self._outages = Outages(address) if generation is None else None
-        """None for a generation that is built beside: the one that is searched logs whether the server answers."""
+        """None for a generation that is being built: the searched one logs whether the server answers."""
         logging.getLogger("weaviate-client").setLevel(logging.WARNING)  # it logs each retry, in several lines
         self._client = weaviate.use_async_with_custom(
             http_host=address.host,
@@ -92,7 +92,7 @@ class WeaviateCollection:
         await self._client.close()
 
     async def check(self) -> None:
-        """Raise IndexUnavailable unless Weaviate is ready, and the collection there: one that is gone is made again."""
+        """Raise IndexUnavailable unless Weaviate is ready. A missing collection is created again."""
         try:
             await self.open()
             await self._check_ready()
@@ -106,7 +106,7 @@ class WeaviateCollection:
             self._outages.end()
 
     async def check_identity(self) -> None:
-        """Raise IndexChanged when it is another collection than was opened, or none; the next use opens that one."""
+        """Raise IndexChanged if the collection is not the one that was opened; the next use opens the present one."""
         if await self.reach(self._identity_now(), READY_SECONDS) != self.identity:
             self._is_open = False
             raise IndexChanged(f"{self.address} has lost what it held, and is filled anew: try again")
@@ -120,7 +120,7 @@ class WeaviateCollection:
         return str((await self.reach(self._client.get_meta(), READY_SECONDS)).get("version"))
 
     async def open(self) -> CollectionAsync:
-        """Return the collection; connect, and make it, where that is still to be done. Raises IndexUnavailable."""
+        """Return the collection, after connecting and creating it if necessary. Raises IndexUnavailable."""
         if self._in_doubt and self._is_open:
             await self._check_ready()
         if not self._is_open:
@@ -137,8 +137,8 @@ class WeaviateCollection:
     async def reach(self, call: Awaitable[_T], seconds: float | None) -> _T:
         """Await a call of the client. Raises IndexUnavailable; then the next call checks first that Weaviate is ready.
 
-        The client retries for a minute what could not connect. So for a call that takes longer than PROBE_AFTER_SECONDS
-        readiness is checked beside it, and the call is given up where nothing answers.
+        The client retries a failed connection for a minute. So if a call takes longer than PROBE_AFTER_SECONDS,
+        readiness is checked meanwhile, and the call is given up if the server does not answer.
         """
         request = asyncio.ensure_future(call)
         try:
@@ -166,7 +166,7 @@ class WeaviateCollection:
             self._outages.begin(error)
 
     async def make_room(self, dimensions: Iterable[int]) -> None:
-        """Make a vector index for each length that has none. Raises IndexUnavailable."""
+        """Create a vector index for each length that has none. Raises IndexUnavailable."""
         for wanted in set(dimensions) - self.dimensions:
             collection = await self.open()
             with contextlib.suppress(IndexUnavailable):  # another worker may have been first
@@ -176,7 +176,7 @@ class WeaviateCollection:
                 raise IndexUnavailable(f"{self.address} makes no room for vectors of {wanted} dimensions")
 
     async def generations(self) -> tuple[int, list[int]]:
-        """Return the generation that the alias names, and all there are. Raises IndexUnavailable."""
+        """Return the generation that the alias names, and all generations. Raises IndexUnavailable."""
         await self.open()
         names = await self.reach(self._client.collections.list_all(simple=True), WRITE_SECONDS)
         alias = await self.reach(self._client.alias.get(alias_name=ALIAS), WRITE_SECONDS)
@@ -185,7 +185,7 @@ class WeaviateCollection:
         return generation_of(alias.collection), sorted(generation_of(name) for name in names if is_generation(name))
 
     async def activate(self, generation: int) -> None:
-        """Let the alias name an existing generation, for every worker. Raises IndexUnavailable."""
+        """Point the alias to an existing generation, for every worker. Raises IndexUnavailable."""
         await self.open()
         moved = self._client.alias.update(alias_name=ALIAS, new_target_collection=collection_name(generation))
         if not await self.reach(moved, WRITE_SECONDS):
@@ -201,7 +201,7 @@ class WeaviateCollection:
     async def _make(self) -> None:
         await self._client.connect()
         alias = await self._client.alias.get(alias_name=ALIAS)
-        # An alias outlives its collection. What is made here is empty, and has a new identity so that workers notice.
+        # An alias outlives its collection. The new collection is empty, and has a new identity so that workers notice.
         await self._create(collection_name(1) if alias is None else alias.collection, str(uuid4()))
         if alias is None:
             with contextlib.suppress(WeaviateBaseError):  # another worker may have been first
@@ -218,7 +218,7 @@ class WeaviateCollection:
         await self._read_dimensions()
 
     async def _identity_now(self) -> str | None:
-        """Return the identity of what the alias names, None where that is not there."""
+        """Return the identity of the collection that the alias names, None if it does not exist."""
         try:
             return (await self._client.collections.get(ALIAS).config.get()).description
         except UnexpectedStatusCodeError as error:
@@ -249,7 +249,7 @@ class WeaviateCollection:
 
 
 async def unless_missing(call: Awaitable[_T], empty: _T) -> _T:
-    """Return the answer; `empty` where nothing of the partition, or no vector of the length, has been put yet."""
+    """Return the answer; `empty` if the partition, or vectors of the length, have not been put yet."""
     try:
         return await call
     except WeaviateBaseError as error:

@@ -1,4 +1,4 @@
-"""Generations in Weaviate: collections `Memory_v<generation>`, one of which the alias `Memory` names."""
+"""Generations in Weaviate: collections `Memory_v<generation>`; the alias `Memory` names one of them."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ class WeaviateGenerations:
     """Lists, opens, activates and drops collections through the connection of the index that is searched."""
 
     def __init__(self, collection: WeaviateCollection, make: Callable[[int], Index]) -> None:
-        """`make` returns a generation as an index of its own."""
+        """Open a generation as an index of its own with `make`."""
         self._collection = collection
         self._make = make
 
     async def known(self) -> tuple[int, list[int]]:
-        """Return the generation that the alias names, and all there are. Raises IndexUnavailable."""
+        """Return the generation that the alias names, and all generations. Raises IndexUnavailable."""
         return await self._collection.generations()
 
     def open(self, generation: int) -> Index:
-        """Return a generation as an index of its own, made when it is first used."""
+        """Return a generation as an index of its own, created at its first use."""
         return self._make(generation)
 
     async def activate(self, generation: int) -> None:
-        """Let the alias name a generation, for every worker. Raises IndexUnavailable."""
+        """Point the alias to a generation, for every worker. Raises IndexUnavailable."""
         await self._collection.activate(generation)
 
     async def drop(self, generation: int) -> None:
-        """Delete a generation; one that does not exist is no error. Raises IndexUnavailable."""
+        """Delete a generation; a missing one is not an error. Raises IndexUnavailable."""
         await self._collection.drop(generation)

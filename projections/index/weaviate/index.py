@@ -1,11 +1,11 @@
-"""The index in Weaviate: vectors, a Weaviate tenant for each partition, and no late writer undoes what is newer.
+"""The index in Weaviate: vectors only, in one Weaviate tenant for each partition, safe against late writers.
 
-Weaviate has no conditional write. So every object is of one version of a memory and of one copy of that version, and is
-never overwritten with other content. A writer puts the next copy first, and then deletes, by id, the objects that it
-had read before and that are not newer than what it knows. A writer that froze between two of these steps, lost the
-partition and woke up deletes nothing that was put meanwhile, and what it puts stands beside: the reader drops such a
-hit, whose version is not the shard's, and has the memory put again. The last copy of a version is never deleted for
-that version's sake: a writer that deletes one has put a later one.
+Weaviate has no conditional write. So every object is one copy of one version of a memory, and is never overwritten
+with other content. A writer puts the next copy first, and then deletes, by id, the objects that it had read before and
+that are not newer than its own version. A writer that froze between two of these steps, lost the partition and woke up
+deletes nothing that was put meanwhile, and its own copy is an extra one: the reader drops such a hit, whose version is
+not the shard's, and queues the memory again. The last copy of a version is never deleted in favour of the same version:
+a writer that deletes a copy has put a later one.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class _Held:
 class WeaviateIndex:
     """Holds the vectors of every user's active memories; several workers share it, each writing for its own users.
 
-    Global memories are written by all workers, the same objects.
+    All workers write the same objects of global memories.
     """
 
     def __init__(
@@ -67,10 +67,10 @@ class WeaviateIndex:
         generation: int | None = None,
         retry_pause_seconds: float = _RETRY_PAUSE_SECONDS,
     ) -> None:
-        """Connect at first use. `generation` None: the one that is searched.
+        """Connect at first use, to a generation or, if that is None, to the one that is searched.
 
-        `load` reads the shard, where words are searched. What Weaviate refuses is tried again after the pause, and once
-        more after twice the pause.
+        `load` reads the shard, where words are searched. A write that Weaviate refuses is tried again after the pause,
+        and once more after twice the pause.
         """
         self.collection = WeaviateCollection(address, api_key, generation)
         self._load = load
@@ -81,11 +81,11 @@ class WeaviateIndex:
 
     @property
     def outlives_process(self) -> bool:
-        """Everything that is put does."""
+        """Return True: everything that is put outlives this process."""
         return True
 
     async def identity(self) -> str:
-        """Return Weaviate's address and what distinguishes its contents there. Raises IndexUnavailable."""
+        """Return Weaviate's address and the identity of its contents. Raises IndexUnavailable."""
         await self.collection.open()
         return f"{self.collection.address} {self.collection.identity}"
 
@@ -109,7 +109,7 @@ class WeaviateIndex:
         )
 
     async def reopen(self) -> None:
-        """Read again, at the next use, which collection the alias names; drop all words and vectors here."""
+        """Resolve the alias again at the next use; drop all words and vectors here."""
         self.collection.forget()
         await self._local.reopen()
 
@@ -118,7 +118,7 @@ class WeaviateIndex:
         self._local.release(tenant, user_id)
 
     async def check(self) -> None:
-        """Raise IndexUnavailable unless Weaviate is ready; make a lost collection anew, and read the identity again."""
+        """Raise IndexUnavailable unless Weaviate is ready; create a lost collection anew, and reread the identity."""
         await self.collection.check()
 
     async def close(self) -> None:
@@ -132,8 +132,8 @@ class WeaviateIndex:
     async def put(self, entries: Sequence[IndexEntry]) -> None:
         """Store each entry unless the index holds the same memory at a later version.
 
-        The same version is put once more, as another copy: a Weaviate that was killed within about 3 s of the first
-        time holds the object without its vector, and what is equal to the object it has, it does not write.
+        The same version is put again, as another copy: a Weaviate that was killed within about 3 s of the first put
+        holds the object without its vector, and does not write an object that equals the one that it has.
         """
         for tenant, batch in by_partition(entries, self._partitions, _BATCH):
             held = await self._held(tenant, [(_owner(entry), entry.memory_id) for entry in batch])
@@ -149,7 +149,7 @@ class WeaviateIndex:
         await self._local.put(entries)
 
     async def remove(self, tenant: str, user_id: str, memory_ids: Mapping[str, int]) -> None:
-        """Drop memories, each unless it is held at a later version than is named; unknown ids are no error."""
+        """Remove memories, except those held at a later version than the one named; unknown ids are not an error."""
         owner, where = owner_id(tenant, user_id).hex, partition_name(tenant, user_id, self._partitions)
         ids = list(memory_ids)
         for start in range(0, len(ids), _BATCH):
@@ -159,7 +159,7 @@ class WeaviateIndex:
         await self._local.remove(tenant, user_id, memory_ids)
 
     async def _held(self, tenant: str, names: Sequence[tuple[str, str]]) -> dict[tuple[str, str], list[_Held]]:
-        """Return the objects of memories, which are named by owner and id."""
+        """Return the objects of memories, which are given by owner and id."""
         ours = (await self.collection.open()).with_tenant(tenant)
         request = ours.query.fetch_objects(
             filters=Filter.by_property("memory_id").contains_any(list({memory_id for _, memory_id in names})),
@@ -175,7 +175,7 @@ class WeaviateIndex:
         return {name: objects[name] for name in names if name in objects}
 
     async def _write(self, tenant: str, entries: Sequence[tuple[IndexEntry, int]]) -> None:
-        """Write entries, each as one copy; what is refused is tried again. Raises IndexUnavailable when some remain."""
+        """Write entries, each as one copy; refused ones are tried again. Raises IndexUnavailable if some remain."""
         await self.collection.make_room(len(entry.vector) for entry, _ in entries)
         ours = (await self.collection.open()).with_tenant(tenant)
         left, refusal = [_object(entry, copy) for entry, copy in entries], ""
@@ -199,7 +199,7 @@ class WeaviateIndex:
 
 
 async def _refused(ours: CollectionAsync[Any, Any], objects: Sequence[DataObject[Any, None]]) -> dict[int, str]:
-    """Insert objects; return the numbers of those that were refused, and why."""
+    """Insert objects; return the reason of each refusal by the object's number."""
     try:
         answer = await ours.data.insert_many(objects)
     except WeaviateInsertManyAllFailedError as error:  # one refused object of one is all of them
@@ -208,7 +208,7 @@ async def _refused(ours: CollectionAsync[Any, Any], objects: Sequence[DataObject
 
 
 def _owner(entry: IndexEntry) -> str:
-    """Return how an entry's user is named in its object."""
+    """Return the name of an entry's user in its object."""
     return owner_id(entry.tenant, entry.user_id).hex
 
 

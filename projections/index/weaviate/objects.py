@@ -1,4 +1,4 @@
-"""Objects in Weaviate: the properties of an index entry, and the values that pass a filter. Values only."""
+"""Objects in Weaviate: the properties of an index entry, and the values that pass a filter. Pure functions only."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def object_properties(entry: IndexEntry, copy: int) -> dict[str, Any]:
 
 
 def accepted_values(query: IndexQuery) -> dict[str, list[str]]:
-    """Return the stored values that pass, by column, of each column that is filtered."""
+    """Return the stored values that pass the query, for each column that it filters."""
     accepted = {name: [exactly(value)] for name in COLUMNS if (value := getattr(query, name)) is not None}
     if "agent_id" in accepted:
         accepted["agent_id"].append(_NO_VALUE)

@@ -12,7 +12,7 @@ ALIAS: Final = "Memory"
 LAST_PROPERTY: Final = "copy"
 """The property that was added last: a collection without it is of an earlier version."""
 _EXHAUSTIVE: Final = 1_000_000
-"""Up to so many memories of a user every vector is compared and the graph is not asked: the answer is exact."""
+"""Up to this many memories of a user, every vector is compared instead of searching the graph: the answer is exact."""
 _LEAST_GRAPH: Final = 4
 
 
@@ -22,7 +22,7 @@ def collection_name(generation: int) -> str:
 
 
 def vector_name(dimensions: int) -> str:
-    """Return the name of the vector index for vectors of a length: Weaviate's must all be equally long."""
+    """Return the name of the vector index for a length: in Weaviate, all vectors of an index have the same length."""
     return f"d{dimensions}"
 
 

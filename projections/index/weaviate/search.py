@@ -1,8 +1,8 @@
 """Search of one user's memories: the nearest vectors by Weaviate, the words by the shard's own BM25.
 
-Weaviate's BM25 is either wrong or slow in a tenant of many users (1.35.2): its weights follow all users, it reads every
-memory to count those that have a word, and of what it has not yet written to a segment it returns the oldest that have
-a word and not the best.
+Weaviate's BM25 is either wrong or slow in a tenant of many users (1.35.2): its weights depend on all users, it reads
+every memory to count those that have a word, and from objects not yet written to a segment it returns the oldest that
+have a word and not the best.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ if TYPE_CHECKING:
     from projections.index.remote.local_search import LocalSearch
 
 _TIES: Final = 16
-"""Hits requested beyond the limit, so that ties at the limit are broken by id."""
+"""The number of hits requested beyond the limit, so that ties at the limit are broken by id."""
 MOST: Final = 10_000
-"""The hits that Weaviate returns at most, unless it is configured otherwise."""
+"""The most hits that Weaviate returns, unless it is configured otherwise."""
 MOST_NAMED: Final = 500
-"""Memories that Weaviate is told to search among; of more the hits are looked through here."""
+"""The most memories to which Weaviate restricts a search; for more, the hits are filtered here."""
 
 
 class WeaviateSearch:
     """Searches one collection. Hits may be of a version that a late writer has left: the caller drops them."""
 
     def __init__(self, collection: WeaviateCollection, local: LocalSearch, partitions: int) -> None:
-        """`local` finds words, and what lies deeper than Weaviate answers."""
+        """Search words, and more hits than Weaviate returns, with `local`."""
         self.collection = collection
         self._local = local
         self._partitions = partitions
@@ -49,16 +49,16 @@ class WeaviateSearch:
         """Search one user's memories; an unknown user has empty legs."""
         tenant = partition_name(query.tenant, query.user_id, self._partitions)
         ours = (await self.collection.open()).with_tenant(tenant)
-        keyword = await self._local.keyword(query)  # it may load from the shard: not in the time that Weaviate is given
+        keyword = await self._local.keyword(query)  # it may load from the shard, outside of Weaviate's time limit
         nothing: list[Hit] = []
         with telemetry.span("vector"):
             hits = await self.collection.reach(unless_missing(self._nearest(ours, query), nothing), SEARCH_SECONDS)
-        if hits is nothing:  # a user of whom nothing has been put yet, or a collection that was emptied
+        if hits is nothing:  # a user without entries so far, or a collection that was emptied
             await self.collection.check_identity()
         return Legs(keyword, await self._local.semantic(query) if hits is None else tuple(hits))
 
     async def _nearest(self, ours: CollectionAsync, query: IndexQuery) -> list[Hit] | None:
-        """Return the semantic leg; None where it is deeper than Weaviate answers."""
+        """Return the semantic leg; None if it needs more hits than Weaviate returns."""
         if query.vector is None or query.embedding_model is None or query.among == frozenset():
             return []
         filters = _filters(query, query.embedding_model)
@@ -90,7 +90,7 @@ def _hit(properties: Mapping[str, Any], distance: float | None) -> Hit:
 
 
 def _filters(query: IndexQuery, embedding_model: str) -> FilterReturn:
-    """Return the query's filters, the user's and the model's among them."""
+    """Return the query's filters, including those for the user and the model."""
     filters = Filter.by_property("owner").equal(owner_id(query.tenant, query.user_id).hex)
     filters &= Filter.by_property("embedding_model").equal(exactly(embedding_model))
     for name, values in accepted_values(query).items():

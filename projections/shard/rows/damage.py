@@ -1,8 +1,8 @@
-"""Damage of the ledger: what a fold met that the log cannot have been appended like.
+"""Damage to the ledger: faults found by a fold, which cannot stem from appending.
 
-A user's decisions are linked and numbered. Where one is missing, was changed, or stands in another place, what was
-decided after it would be void, and the user's memories would be those of an earlier day. So nothing is answered about
-the user any more, until the log is whole again or the user is erased.
+A user's decisions are linked and numbered. If one is missing, was changed, or is in another place, all later decisions
+would be void, and the user's memories would be those of an earlier day. So no request about the user is answered until
+the log is whole again or the user is erased.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from schemas.log import Record
 
 PARTITION: Final = ""
-"""Stands for all users of a partition, where it is not known whose record is damaged."""
+"""The name for all users of a partition, if it is not known whose record is damaged."""
 ADVICE: Final = "restore the log from a copy, then start again"
 ADVICE_FOR_USER: Final = f"{ADVICE}; without a copy, erase the user, who then begins anew"
 EXCHANGED: Final = "another record was put in its place"
@@ -32,24 +32,24 @@ class LedgerDamaged(ShardUnavailable):
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """What is wrong with the ledger from an offset on, for one user or for a whole partition."""
+    """A fault of the ledger from an offset on, for one user or for a whole partition."""
 
     user: str
-    """As `tenant/user_id`; PARTITION for all users of the partition."""
+    """The user as `tenant/user_id`; PARTITION for all users of the partition."""
     topic: str
     partition: int
     offset: int
     what: str
 
     def __str__(self) -> str:
-        """Return whose history it is, where, what is wrong with it, and what to do."""
+        """Return a sentence with the user, the place, the fault and the remedy."""
         whose = f"the history of {self.user}" if self.user else "the ledger"
         advice = ADVICE_FOR_USER if self.user else ADVICE
         return f"{whose} is damaged at {self.topic}:{self.partition}:{self.offset}: {self.what}; {advice}"
 
 
 class Damages:
-    """The damage that a shard's fold has met, the first of each user. It is in the shard's file."""
+    """The damage that a shard's fold has found, the first of each user. It is kept in the shard's file."""
 
     def __init__(self, connection: ShardConnection, topic: str, partition: int) -> None:
         self._connection = connection
@@ -71,16 +71,16 @@ class Damages:
         return self._known
 
     def of(self, name: str) -> Damage | None:
-        """Return what is wrong with a user's history, or with that of all users; None where nothing is."""
+        """Return the damage to a user's history, or else to that of all users; None if there is none."""
         known = self.all()
         return (known.get(name) or known.get(PARTITION)) if known else None
 
     def of_all(self) -> Damage | None:
-        """Return what is wrong with the ledger that concerns all users of the partition."""
+        """Return the damage to the ledger that concerns all users of the partition, if any."""
         return self.all().get(PARTITION)
 
     def write(self, found: Sequence[Row], healed: Iterable[str]) -> None:
-        """Write what a batch has found, and remove what its erasures have ended, in the caller's transaction."""
+        """Write the damage found in a batch, and remove that of the users it erased, in the caller's transaction."""
         for name in healed:
             self._connection.execute("delete from damages where owner=?", (name,))
         for row in found:
@@ -88,7 +88,10 @@ class Damages:
 
 
 def first_gap(start: int, records: Sequence[Record]) -> tuple[int, str] | None:
-    """Return where records of the ledger, which keeps all, are missing from an offset on, and what; None: nowhere."""
+    """Return the offset and a description of the first gap in records that should begin at `start`; None if none.
+
+    The ledger keeps all records, so a gap is damage.
+    """
     if records[-1].position.offset - start + 1 == len(records):  # as nearly always
         return None
     for record in records:

@@ -1,6 +1,6 @@
 """The last intimacy of a user with each agent, as a row of the shard's file.
 
-The table, and the word in digests, are called `closeness`: files and digests that are there keep their names.
+The table, and the word in digests, are called `closeness`: existing files and digests keep their names.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
 
 class IntimacyRows:
-    """What the ledger keeps of one shard's users, in its file."""
+    """The intimacies that the ledger keeps of one shard's users, in its file."""
 
     def __init__(self, connection: ShardConnection) -> None:
         self._connection = connection
 
     def of(self, owner: Owner) -> ByAgent:
-        """Return what is kept of a user."""
+        """Return a user's last intimacy with each agent."""
         row = self._connection.execute("select body from closeness where owner=?", (name_of(owner),)).fetchone()
         said = [] if row is None else orjson.loads(row[0])
         return Map({agent: Intimacy(datetime.fromisoformat(at), intimacy) for agent, at, intimacy in said})
 
     def write(self, owners: Iterable[Owner], states: Mapping[Owner, UserState]) -> None:
-        """Write that of users whose states have changed; the caller's transaction commits it."""
+        """Write the rows of users whose states have changed; the caller's transaction commits them."""
         rows = [(name_of(owner), orjson.dumps(intimacy_rows(states[owner].intimacies))) for owner in owners]
         self._connection.executemany("insert or replace into closeness values(?,?)", rows)

@@ -1,7 +1,7 @@
 """Memories, their vectors and the decisions about them as rows of the shard's file.
 
-A memory is JSON, in the order of its fields, without those that say what most say. A decision is its bytes without the
-vectors, which have a table of their own; compressed where that is worth it.
+A memory is JSON, in the order of its fields, without those that have their usual value. A decision is its bytes without
+the vectors, which have a table of their own, compressed if that is worth it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _TIMES: Final = tuple(field.name for field in fields(Memory) if "datetime" in str(field.type))
 _LISTS: Final = tuple(field.name for field in fields(Memory) if "tuple" in str(field.type))
 _NAMES: Final = {field.name: field.name for field in fields(Memory)} | {"last_tick_id": "last_tick"}
-"""The keys of a row by the fields that they hold: an id that rows of every version spell as the first one did."""
+"""The keys of a row by field name. One key differs from its field: rows keep the spelling of the first version."""
 _USUAL: Final[dict[str, object]] = {name: [] for name in _LISTS} | {
     "scope": "personal",
     "initial_strength": 1.0,
@@ -39,13 +39,13 @@ _USUAL: Final[dict[str, object]] = {name: [] for name in _LISTS} | {
     "text_version": 1,
     "confirmed": True,
 }
-"""What a row leaves out, beside what is None. Queries in SQL read none of them."""
+"""The values that a row leaves out, in addition to None. Queries in SQL do not read these fields."""
 _EMPTY: Final = {name: () if value == [] else value for name, value in _USUAL.items()}
-"""The same as a memory has it."""
+"""The same values with the types that a memory has."""
 _NEVER: Final = object()
-"""Stands for what no memory says."""
+"""A value that no memory has."""
 _OF_FEW_VALUES: Final = ("kind", "memory_type", "category", "source_type", "status", "embedding_model")
-"""Each value is one string in memory, for all users."""
+"""The fields with few values, each of which is one interned string for all users."""
 _REPEATED: Final = (
     "agent_id",
     "attribute",
@@ -57,9 +57,10 @@ _REPEATED: Final = (
     "speaker",
     "becomes",
 )
-"""Of few values for one user, and of any for all: the first releases of Python 3.12 keep for ever what is interned."""
+"""The fields with few values for one user, but many for all: the first releases of Python 3.12 never free interned
+strings."""
 _SAME: Final = ("formed_at", "said_at")
-"""Times that a row leaves out where they are `occurred_at`."""
+"""The times that a row leaves out if they equal `occurred_at`."""
 _OPTIONAL: Final = {*_SAME, *(field.name for field in fields(Memory) if "None" in str(field.type))}
 _LEFT_OUT: Final[dict[str, object]] = {_NAMES[name]: None for name in _NAMES if name in _OPTIONAL} | _USUAL
 
@@ -69,21 +70,21 @@ _USUALS: Final = tuple(_EMPTY.get(key, _NEVER) for key in _KEYS)
 _values: Final = attrgetter(*_NAMES)
 _LEVEL: Final = 1
 _LARGE: Final = 768
-"""Bytes of a decision without its vectors. Less is not compressed: that takes a tenth of a fold, for 100 bytes."""
+"""The size from which a decision, without its vectors, is compressed: below, a tenth of a fold would save 100 bytes."""
 _PLAIN: Final = b"\0"
-"""What the row of a decision begins with that is not compressed; then come how many vectors were left out, and of each
-its place in the decision and its length."""
+"""The first byte of the row of an uncompressed decision; then follow the number of vectors left out, and for each its
+place in the decision and its length."""
 _PLACE: Final = Struct("<II")
 _MANY: Final = 8
-"""Vectors: a decision with more of them is large anyway."""
+"""The most vectors of an uncompressed decision: one with more of them is large anyway."""
 _LEAST_VECTOR: Final = 32
-"""Bytes: shorter ones may stand in a decision by chance."""
+"""The fewest bytes of a vector that is left out: a shorter one may occur in a decision by chance."""
 
 
 def memory_of_row(body: bytes, known: dict[str, str] | None = None) -> Memory:
-    """Return the memory that a row holds; a row of an earlier version lacks what was added since.
+    """Return the memory that a row holds; a row of an earlier version lacks the fields added since.
 
-    `known` are strings of the user's other memories, of which equal ones are taken; its own are added.
+    `known` holds strings of the user's other memories, which are reused if equal; this memory's own are added.
     """
     known = {} if known is None else known
     row: dict[str, Any] = _LEFT_OUT | orjson.loads(body)
@@ -120,9 +121,9 @@ def row_of_memory(memory: Memory) -> bytes:
 
 
 def row_of_decision(value: bytes, vectors: Iterable[bytes]) -> bytes:
-    """Return the row of a decision; `vectors` are those that its events bring, which the row leaves out."""
+    """Return the row of a decision; `vectors` are those of its events, which the row leaves out."""
     found = list[tuple[int, int]]()
-    for vector, times in Counter(vectors).items():  # memories with the same words have the same
+    for vector, times in Counter(vectors).items():  # memories with the same words have the same vector
         places = list(_places(value, vector)) if len(vector) >= _LEAST_VECTOR else []
         if len(places) == times:
             found += [(place, len(vector)) for place in places]
@@ -141,7 +142,7 @@ def row_of_decision(value: bytes, vectors: Iterable[bytes]) -> bytes:
 
 
 def _places(value: bytes, vector: bytes) -> Iterator[int]:
-    """Yield where a vector stands, looked for by its beginning: for all of it Python takes four times as long."""
+    """Yield the places of a vector, searched by its beginning: for all of it, Python would take four times as long."""
     beginning = vector[:_LEAST_VECTOR]
     place = value.find(beginning)
     while place >= 0:
@@ -152,12 +153,12 @@ def _places(value: bytes, vector: bytes) -> Iterator[int]:
 
 
 def decision_of_row(body: bytes) -> Decision:
-    """Return the decision that a row holds: vectors in it are zeros. Raises UnknownSchema, Undecodable."""
+    """Return the decision that a row holds, with zeros for its vectors. Raises UnknownSchema, Undecodable."""
     return codec.decode_as(_value_of_row(body), Decision)
 
 
 def decision_naming(body: bytes, memory_id: str) -> Decision | None:
-    """Return the decision that a row holds where it names a memory, which takes no decoding to see; else None."""
+    """Return the decision that a row holds if it names a memory, else None; only a match is decoded."""
     value = _value_of_row(body)
     return codec.decode_as(value, Decision) if memory_id.encode() in value else None
 
@@ -176,13 +177,13 @@ def _filled(body: bytes) -> bytes:
     first = len(_PLAIN) + 1
     start = first + body[len(_PLAIN)] * _PLACE.size
     value = body[start:]
-    for place, length in _PLACE.iter_unpack(body[first:start]):  # in their order, so that each place is right by then
+    for place, length in _PLACE.iter_unpack(body[first:start]):  # in order, so that each place is right by its turn
         value = b"".join((value[:place], bytes(length), value[place:]))
     return value
 
 
 class Vectors(Mapping[str, bytes]):
-    """A user's vectors by memory id, read from the shard when asked for."""
+    """A user's vectors by memory id, read from the shard on demand."""
 
     def __init__(self, connection: ShardConnection, owner: str) -> None:
         self._connection = connection
@@ -197,7 +198,7 @@ class Vectors(Mapping[str, bytes]):
         return bytes(found[0])
 
     def among(self, memory_ids: Collection[str]) -> dict[str, bytes]:
-        """Return those of some memories, read at once; what is unknown is left out."""
+        """Return the vectors of some memories in one read; unknown ids are left out."""
         found = self._connection.execute(
             "select memory_id, vector from vectors where owner=? and memory_id in (select value from json_each(?))",
             (self._owner, orjson.dumps(list(memory_ids)).decode()),
@@ -205,7 +206,7 @@ class Vectors(Mapping[str, bytes]):
         return {memory_id: bytes(vector) for memory_id, vector in found}
 
     def lengths(self, memory_ids: Collection[str]) -> dict[int, int]:
-        """Return how many of some memories' vectors are stored in how many bytes, by bytes."""
+        """Return the number of some memories' vectors by stored length in bytes."""
         found = self._connection.execute(
             "select length(vector), count(*) from vectors where owner=? "
             "and memory_id in (select value from json_each(?)) group by 1",
@@ -214,7 +215,7 @@ class Vectors(Mapping[str, bytes]):
         return dict(found)
 
     def all(self) -> dict[str, bytes]:
-        """Return all of them, read at once."""
+        """Return all vectors in one read."""
         run = self._connection.execute
         return {i: bytes(v) for i, v in run("select memory_id, vector from vectors where owner=?", (self._owner,))}
 

@@ -1,4 +1,4 @@
-"""Questions about turns, screenshots and articles as they were published, and what the user lets be kept of them."""
+"""Queries about turns, screenshots and articles as they were published, and the parts that the user allows to keep."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from schemas.identity import Owner
 
 TURNS_FOR_A_ZONE: Final = 50
-"""The newest turns of a user that may say in which time zone the user is."""
+"""The number of a user's newest turns that are searched for the user's time zone."""
 _NEAR: Final = 4
-"""Turns around one, by which it is told whether the user took it back, or whether it answers what is not kept."""
+"""The turns around one that show whether the user took it back, or whether it answers a turn that is not kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +33,17 @@ class Turn:
     message: TurnRecorded
     recorded_at: datetime
     withholds: bool = False
-    """Whether it asked not to keep something, of which nothing is in the message."""
+    """Whether the user asked not to keep a part, which the message lacks."""
 
 
 class PublishedTurns:
-    """Answers about the turns of one shard's users, from its file."""
+    """Queries about the turns of one shard's users, answered from its file."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
     def of_session(self, owner: Owner, session_id: str, limit: int, agent_id: str | None = None) -> list[Turn]:
-        """Return a session's most recent turns, of all or of those with an agent, oldest first, as kept."""
+        """Return the kept parts of a session's most recent turns, with an agent or with all, oldest first."""
         rows = self._connection.execute(
             "select turn, recorded_at from observations where owner=? and session_id=? and turn is not null "
             "and agent_id is coalesce(?, agent_id) order by offset desc limit ?",
@@ -56,7 +56,7 @@ class PublishedTurns:
     def after(self, owner: Owner, offset: int, limit: int) -> list[tuple[int, Turn]]:
         """Return a user's next turns after an offset in all sessions, oldest first, each with its offset.
 
-        Of each what it lets be kept; whether the next one takes it back, `kept` says.
+        Each has only the parts that its own wishes allow to keep; only `kept` sees whether the next turn takes it back.
         """
         rows = self._connection.execute(
             "select offset, turn, recorded_at from observations where owner=? and offset>? and turn is not null "
@@ -70,7 +70,7 @@ class PublishedTurns:
         ]
 
     def last_zone(self, owner: Owner) -> tzinfo | None:
-        """Return the zone that the newest of a user's last turns names, of those that name one and the user said."""
+        """Return the time zone named by the newest of the user's own recent turns that names one."""
         rows = self._connection.execute(
             "select turn from (select turn, offset from observations where owner=? and turn is not null "
             "order by offset desc limit ?) where instr(turn, cast(? as blob)) order by offset desc",
@@ -80,7 +80,7 @@ class PublishedTurns:
         return next((zone for turn in turns if turn.role == USER_ROLE and (zone := zone_in(turn.metadata))), None)
 
     def offset_of_newest(self, owner: Owner, count: int) -> int:
-        """Return the offset after which a user has at most `count` turns; -1 where there are no more of them."""
+        """Return the offset after which a user has at most `count` turns; -1 if the user has no more than that."""
         found = self._connection.execute(
             "select offset from observations where owner=? and turn is not null order by offset desc limit 1 offset ?",
             (name_of(owner), count),
@@ -97,7 +97,7 @@ class PublishedTurns:
         return [(place, _turn_of(t, at)) for place, t, at in rows]
 
     def turn(self, owner: Owner, event_id: str) -> Turn | None:
-        """Return a turn, or a screenshot or an article as one, by its id; None when it is not known (any more)."""
+        """Return a turn, screenshot or article by its id, as a turn; None if it is not known, or no longer."""
         found = self._connection.execute(
             "select turn, recorded_at from observations where owner=?1 and event_id=?2 and turn is not null"
             " union all select turn, recorded_at from shown_texts where owner=?1 and event_id=?2",
@@ -106,7 +106,7 @@ class PublishedTurns:
         return found and _turn_of(*found)
 
     def kept(self, owner: Owner, event_id: str) -> Turn | None:
-        """Return what is kept of a turn, or a screenshot or an article; None where that is nothing."""
+        """Return the kept part of a turn, screenshot or article; None if nothing of it is kept."""
         turn = self.turn(owner, event_id)
         if turn is None or turn.message.role not in ("user", "assistant"):
             return turn
@@ -128,7 +128,7 @@ class PublishedTurns:
     def before(
         self, owner: Owner, session_id: str, agent_id: str | None, offset: int, most: int
     ) -> list[tuple[str, int]]:
-        """Return the ids and the offsets of the last turns of a session before an offset, the last first."""
+        """Return the ids and offsets of the last turns of a session before an offset, newest first."""
         rows = self._connection.execute(
             "select event_id, offset from observations where owner=? and session_id=? and agent_id is ?"
             " and turn is not null and offset<? order by offset desc limit ?",
@@ -142,7 +142,7 @@ def _turn_of(body: bytes, recorded_at: str) -> Turn:
 
 
 def _kept(turns: Sequence[Turn]) -> list[Turn | None]:
-    """Return what is kept of turns in a row, None where that is nothing."""
+    """Return the kept parts of consecutive turns, None for a turn of which nothing is kept."""
     texts = kept_of([(turn.message.role == "user", turn.message.content) for turn in turns])
     return [
         None if not text and turn.message.content else _with_words(turn, text)
@@ -151,7 +151,7 @@ def _kept(turns: Sequence[Turn]) -> list[Turn | None]:
 
 
 def _with_words(turn: Turn, text: str) -> Turn:
-    """Return a turn with other words than it was published with."""
+    """Return a turn with `text` in place of its published words."""
     if text == turn.message.content:
         return turn
     return replace(turn, message=replace(turn.message, content=text), withholds=True)

@@ -1,7 +1,7 @@
-"""Questions about the turns of one session: which were said in the same words, and where the session begins and ends.
+"""Queries about the turns of one session: those with the same words, and the first and newest ones.
 
-A turn that came without an id has one that is derived from its words, and said in the same words again it has that id
-with a number behind it: `ID.1`, `ID.2`.
+A turn that came without an id gets one derived from its words; a later turn with the same words gets that id with a
+number after it: `ID.1`, `ID.2`.
 """
 
 from __future__ import annotations
@@ -39,44 +39,44 @@ class SaidTurn:
 
     event_id: str
     offset: int = -1
-    """-1: it was erased, or is past its retention, and its id must not come back."""
+    """The offset; -1 if the turn was erased, or is past its retention, so that its id must not be used again."""
     digest: bytes = b""
     recorded_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SessionEnds:
-    """A session's first two turns, oldest first, and its newest ones, newest first: their ids."""
+    """The ids of a session's first two turns, oldest first, and of its newest ones, newest first."""
 
     first: tuple[str, ...] = ()
     newest: tuple[str, ...] = ()
 
 
 class SessionTurns:
-    """Answers about the turns of one shard's sessions, from its file."""
+    """Queries about the turns of one shard's sessions, answered from its file."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
     def of_words(self, owner: Owner, first: str) -> list[SaidTurn]:
-        """Return the turns that have an id or that id with a number."""
+        """Return the turns whose id is `first`, with or without a number after it."""
         return self._turns(_SAME_WORDS, (name_of(owner), first))
 
     def named(self, owner: Owner, event_id: str) -> SaidTurn | None:
-        """Return the turn that has an id, or had it; None where there was none."""
+        """Return the turn that has an id, or had it; None if there was none."""
         name = name_of(owner)
         if found := self._turns(f"{_TURN} and event_id=?2", (name, event_id)):
             return found[0]
         return SaidTurn(event_id) if self._connection.execute(_SPENT, (name, event_id)).fetchone()[0] else None
 
     def next_number(self, owner: Owner, first: str) -> int:
-        """Return the number that nothing with an id has, or had, behind it."""
+        """Return the next number for the id `first` that no turn has or had."""
         found = self._connection.execute(_NUMBERED, (name_of(owner), first)).fetchall()
         numbers = (one.removeprefix(first + ".").partition("#")[0] for (one,) in found)
         return max((int(number) for number in numbers if number.isdecimal()), default=0) + 1
 
     def ends(self, owner: Owner, session_id: str, agent_id: str | None, most: int) -> SessionEnds:
-        """Return where a session with an agent begins, and at most so many of its newest turns."""
+        """Return the first turns of a session with an agent, and at most `most` of its newest ones."""
         query = (
             "select event_id from observations where owner=? and session_id=? and agent_id is ? and turn is not null"
             " order by offset"
@@ -87,7 +87,7 @@ class SessionTurns:
         return SessionEnds(tuple(i for (i,) in first), tuple(i for (i,) in newest))
 
     def request_of(self, owner: Owner, event_id: str) -> str | None:
-        """Return the id of the request that brought a turn, where that had one."""
+        """Return the id of the request that published a turn, if it had one."""
         query = "select turn from observations where owner=? and event_id=?"
         (body,) = self._connection.execute(query, (name_of(owner), event_id)).fetchone()
         return codec.decode_as(body, TurnRecorded).envelope.correlation_id

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from schemas.messages.events import WakeEvent
 
 AFTER_SLASH: Final = "0"
-"""The character after the slash: names of a tenant's users lie between `tenant/` and `tenant0`."""
+"""The character after the slash: names of a tenant's users sort between `tenant/` and `tenant0`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """A wake as it was raised, whose it is, and the offset of its decision in the ledger."""
+    """A raised wake, its owner, and the offset of its decision in the ledger."""
 
     owner: Owner
     offset: int
@@ -41,12 +41,12 @@ class WakeChanges:
 
     owners: set[Owner] = field(default_factory=set)
     reminders: dict[tuple[str, str], bytes | None] = field(default_factory=dict)
-    """None for those that wait no more."""
+    """The body of each changed reminder; None for those that no longer wait."""
     shown: list[tuple[str, str, int]] = field(default_factory=list)
     raised: list[tuple[str, int, int, str, bytes]] = field(default_factory=list)
 
     def gather(self, owner: Owner, decision: Decision, event: WakeEvent, offset: int) -> None:
-        """Take in an event of a decision that counts, which stands at an offset of the ledger."""
+        """Gather an event of a counted decision, which is at `offset` of the ledger."""
         name = name_of(owner)
         self.owners.add(owner)
         if isinstance(event, ReminderScheduled):
@@ -61,7 +61,7 @@ class WakeChanges:
                 self.reminders[name, event.reminder_id] = None
 
     def forget(self, owner: Owner) -> None:
-        """Drop what was gathered of a user."""
+        """Drop the changes gathered for a user."""
         name = name_of(owner)
         self.owners.discard(owner)
         self.reminders = {key: body for key, body in self.reminders.items() if key[0] != name}
@@ -76,7 +76,7 @@ class WakeRows:
         self._connection = connection
 
     def of(self, owner: Owner) -> Wakes:
-        """Return what is known of a user's wakes."""
+        """Return the state of a user's wakes."""
         name, run = name_of(owner), self._connection.execute
         row = run("select configured, settings_id, last_slot, raised, round from wakes where owner=?", (name,))
         if (known := row.fetchone()) is None:
@@ -95,7 +95,7 @@ class WakeRows:
         )
 
     def write(self, changes: WakeChanges, states: Mapping[Owner, UserState]) -> None:
-        """Write what has changed; the caller's transaction commits it."""
+        """Write the changes; the caller's transaction commits them."""
         many = self._connection.executemany
         for owner in changes.owners:
             known = states[owner].wakes
@@ -128,14 +128,14 @@ class WakeRows:
         return [Owner.of_key(name.encode()) for (name,) in found]
 
     def raised(self, owner: Owner, after: int, limit: int) -> list[Raised]:
-        """Return a user's wakes after the one of that number, in order."""
+        """Return a user's wakes with numbers greater than `after`, in order."""
         query = "select owner, offset, body from raised where owner=? and number>? order by number limit ?"
         return self._read(query, (name_of(owner), after, limit))
 
     def raised_since(self, tenant: str, user_id: str | None, offset: int, limit: int) -> list[Raised]:
-        """Return wakes of a tenant (or of one user) whose decisions stand at that offset or after it, in order.
+        """Return wakes of a tenant (or of one user) whose decisions are at that offset or later, in order.
 
-        A decision is returned whole: there may be more than `limit`.
+        All wakes of a decision are returned together: there may be more than `limit`.
         """
         whose, bounds = "owner>? and owner<?", [f"{tenant}/", f"{tenant}{AFTER_SLASH}"]
         if user_id is not None:
@@ -148,7 +148,7 @@ class WakeRows:
         return self._read(query, (offset, offset, *bounds, limit, *bounds))
 
     def raised_by(self, tick_id: str) -> int:
-        """Return how many wakes a tick has raised."""
+        """Return the number of wakes that a tick has raised."""
         query = "select count(*) from raised where tick_id=?"
         return int(self._connection.execute(query, (tick_id,)).fetchone()[0])
 
