@@ -115,7 +115,7 @@ class MortalWorker(Worker):
         super().__setattr__(name, value)
         if name == "shards":
             make_mortal(value.globals, self.switch)
-            value.open = mortal_opening(value.open, self.switch)
+            value.generation.open = mortal_opening(value.generation.open, self.switch)
         if name in AGENTS:
             value.handle = mortal_acks(name, value.handle, self.switch)
 
