@@ -23,7 +23,7 @@ from mnemolog.clock.trusted_clock import TrustedClock
 from mnemolog.commands.commands import Commands
 from mnemolog.log.sealing import Sealing
 from mnemolog.log.word_ids import WordIds
-from mnemolog.operations.erasing.erasure import ErasureParts
+from mnemolog.operations.erasing.erasure import ErasureParts, NothingKnown
 from mnemolog.operations.erasing.memory_erasures import MemoryErasures
 from mnemolog.operations.erasing.receipts import ErasureList
 from mnemolog.operations.erasing.recovery import ErasureRecovery
@@ -259,7 +259,10 @@ class SimulatedWorker:
     async def erase(self, owner: Owner, command_id: str) -> None:
         """Erase a user, as `DELETE /v1/users/{user}` does. Raises what that answers."""
         await self._is_open.wait()
-        await self._user_erasures.erase(owner, command_id, force=True)  # also before anything of the user has come
+        try:
+            await self._user_erasures.erase(owner, command_id)
+        except NothingKnown:  # nothing of the user has come yet, and what comes belongs to a new one
+            await self._user_erasures.erase(owner, command_id, force=True)
 
     async def erase_memory(self, owner: Owner, memory_id: str, command_id: str) -> None:
         """Erase a memory, as `DELETE /v1/memories/{memory_id}?forever=true` does. Raises what that answers."""

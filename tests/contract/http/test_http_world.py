@@ -21,6 +21,7 @@ from support.mannered_endpoint import mannered_endpoint
 from mnemolog.client.client import Client
 from mnemolog.client.errors import MnemologError
 from projections.embedding.openai import OpenAIEmbedder
+from schemas.identity import Owner
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -73,6 +74,17 @@ async def tried(
                 assert differs(found, line["comes"]) is None
 
 
+async def settled(door: FrontDoor, user_id: str, accepted: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return what came of a conversation's turns, as soon as each is more than accepted: the machine may be busy."""
+    ids = [one["event_id"] for one in accepted]
+    async with asyncio.timeout(60):
+        while True:
+            states = await door.worker.event_states.of(Owner("default", user_id), ids)
+            if all(state["state"] != "accepted" for state in states.values()):
+                return [one | states[one["event_id"]] for one in accepted]
+            await asyncio.sleep(0.05)
+
+
 async def told(endpoint: MannersEndpoint, door: FrontDoor, number: int, line: dict[str, Any]) -> Any:
     """Return what came of a conversation: its last step, and in which forms the endpoint was asked."""
     body = {"user_id": f"u{number}", "messages": [{"role": "user", "content": BEES}]} | line.get("request", {})
@@ -80,7 +92,7 @@ async def told(endpoint: MannersEndpoint, door: FrontDoor, number: int, line: di
     for rules in line.get("then", [line["server"]]):
         endpoint.behave(rules)
         response = await door.post(f"/v1/conversations?wait={line.get('wait', 20)}", body)
-        answer = response.json()["accepted"][0]
+        [answer] = await settled(door, body["user_id"], response.json()["accepted"][:1])
         body["user_id"] += "-next"
     forms = [asked.get("response_format", {}).get("type", "none") for _, asked in endpoint.requests]
     return {**answer, "memories": len(answer.get("memory_ids") or ()), "forms": forms}
@@ -119,7 +131,8 @@ async def embedded(
         texts = [f"{text}, {turn}" if turn else text for text in facts]
         body = {"user_id": user_id, "messages": [{"role": "user", "content": text} for text in texts]}
         response = await door.post(f"/v1/conversations?wait={line.get('wait', 20)}", body)
-        accepted = response.json()["accepted"][: len(facts)]  # what follows is the end of the session
+        # What follows the facts is the end of the session.
+        accepted = await settled(door, user_id, response.json()["accepted"][: len(facts)])
     search = await door.post("/v1/search", {"user_id": user_id, "query": "honey"})
     return {
         "states": sorted({one["state"] for one in accepted}),
