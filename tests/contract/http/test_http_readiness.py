@@ -109,19 +109,21 @@ async def test_a_worker_whose_partitions_move_is_not_ready_until_it_holds_them_a
 
 async def test_a_worker_that_cannot_write_a_shard_while_it_starts_says_why_and_starts_when_it_can(tmp_path: Path):
     async with front_door(tmp_path) as door:
-        file = path_in(active_folder(tmp_path), door.worker.shards.held()[-1])
-    aside = file.rename(file.with_suffix(".aside"))
-    file.mkdir()  # a folder in its place stands for a disk that is full, and for a file that may not be written
+        files = [path_in(active_folder(tmp_path), partition) for partition in door.worker.shards.held()]
+    aside = [file.rename(file.with_suffix(".aside")) for file in files]
+    for file in files:  # all: where another partition can be served, the worker starts
+        file.mkdir()  # a folder in its place stands for a disk that is full, and for a file that may not be written
     worker = Worker(Settings(data_dir=tmp_path, partitions=2), embedder=HashEmbedder())
     transport = httpx.ASGITransport(make_http(worker))
     starting = asyncio.create_task(worker.start())
     try:
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
             for path in ("/health/ready", "/v1/memories?user_id=u1"):
-                await refusal(http, path, f"{file}: unable to open database file")
+                await refusal(http, path, "unable to open database file")
             assert not starting.done()
-            file.rmdir()
-            aside.rename(file)
+            for file, moved in zip(files, aside, strict=True):
+                file.rmdir()
+                moved.rename(file)
             await until_ready(http)
     finally:
         starting.cancel()
