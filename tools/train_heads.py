@@ -172,7 +172,7 @@ def of_endings(
 
     def add(text: str, known: Sequence[str], ends: NDArray[np.bool_], over: NDArray[np.float64]) -> None:
         vectors, of_known = encoded.vectors(parts[text]), encoded.vectors(known)
-        scores = 1 / (1 + np.exp(-(over_inputs(parts[text], vectors) @ over[:-1] + over[-1])))
+        scores = scored(over, over_inputs(parts[text], vectors))
         found, nearest = measured(text, vectors, scores, of_known, encoded.words(known))
         inputs.append(ending_inputs(found, of_known[nearest]))
         wanted.append(ends[nearest])
@@ -242,6 +242,12 @@ def fitted(
     return weights
 
 
+def scored(weights: NDArray[np.float64], vectors: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+    """Return how surely a head takes each vector for one of its own, from 0 to 1."""
+    scores: NDArray[np.float64] = 1 / (1 + np.exp(-(vectors @ weights[:-1] + weights[-1])))
+    return scores
+
+
 def told_right(weights: NDArray[np.float64], vectors: NDArray[np.float64], wanted: NDArray[np.bool_]) -> float:
     """Return the share of vectors that a head tells right."""
     return float(((vectors @ weights[:-1] + weights[-1] > 0) == wanted).mean())
@@ -266,7 +272,7 @@ def of_changes(of_turns: Sequence[tuple[str, str, str]]) -> list[NDArray[np.int1
     said = [text for _, text, _ in of_turns]
     inputs_of_turns = over_inputs(said, vectors_of(said)).astype(np.float64)
     first = fitted(inputs, wanted)
-    scores = 1 / (1 + np.exp(-(inputs_of_turns @ first[:-1] + first[-1])))
+    scores = scored(first, inputs_of_turns)
     no_change = [
         score < UNLABELLED or kind not in LASTING for score, (_, _, kind) in zip(scores, of_turns, strict=True)
     ]

@@ -117,10 +117,8 @@ class Takeover:
                 if not lease.is_valid:
                     return
                 await CatchUp(shard).run()
-                await self._require_whole(shard)
                 await self.fold_globals()
-                if damage := await self.comparison.damage_since_kept(shard):  # by heads that came meanwhile
-                    raise LedgerDamaged(str(damage))
+                await self._require_whole(shard)  # last: heads may have come while it waited
             finally:  # also when this is cancelled, or the lease has ended: it is open, and may soon be held again
                 self._assignment.put_back(partition, shard)
             if lease.is_valid:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import os
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -42,12 +41,7 @@ if TYPE_CHECKING:
 BATCH_RECORDS: Final = 500
 """The number of records folded in one transaction; the event loop runs between two of them."""
 BULK_RECORDS: Final = 2_000
-MANY_RECORDS: Final = 5_000
-"""A shard that is behind by more records than this is folded in a thread."""
-REPORT_EVERY_SECONDS: Final = 5.0
 _KEEP_OFFSET: Final = "insert or replace into offsets values(?,?,?)"
-
-log = logging.getLogger("mnemolog.shard")
 
 
 class Shard:

@@ -141,13 +141,7 @@ class HeadKeeper(Collector):
     """Keeps the heads of the partitions that this worker holds, regularly and once more when it stops."""
 
     def __init__(
-        self,
-        place: HeadPlace | None,
-        seconds: float,
-        *,
-        shards: Shards,
-        receipts: Receipts,
-        clock: Clock,
+        self, place: HeadPlace | None, seconds: float, *, shards: Shards, receipts: Receipts, clock: Clock
     ) -> None:
         """Take where and how often heads are kept; None: they are only measured."""
         self._place = place
@@ -170,7 +164,7 @@ class HeadKeeper(Collector):
         try:
             await self._look_back()
             self._is_compared = True  # by the shards, when they are folded
-        except (NotKept, OSError) as error:
+        except OSError as error:
             self._fail(error)
 
     async def _look_back(self) -> None:
