@@ -1,7 +1,7 @@
 """The program of the rules' child process: it extracts windows, and the kernel ends it when one takes too long.
 
-A regular expression that does not come to an end holds the interpreter's lock: no thread and no handler of a signal in
-Python would be sure to run. A timer of processor time whose signal ends the process is.
+A regular expression that does not end keeps the interpreter's lock: no thread and no signal handler in Python is sure
+to run. A timer of processor time is sure to work, because its signal ends the process without a handler.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def main() -> None:
-    """Say with an empty answer that it is ready, then answer each window in turn.
+    """Report with an empty answer that the process is ready, then answer each window in turn.
 
     The first argument is the processor time of a window, in seconds.
     """
