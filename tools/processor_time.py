@@ -32,7 +32,7 @@ def _spent_by_forks() -> float:
     No process waits for that server before this process ends, so that the children's time does not include it.
     """
     servers = sys.modules.get("multiprocessing.forkserver")
-    pid = None if servers is None else servers._forkserver._forkserver_pid  # noqa: SLF001 - nothing else tells
+    pid = None if servers is None else servers._forkserver._forkserver_pid  # noqa: SLF001 - nothing else has it
     with suppress(FileNotFoundError):
         of_server = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()
         return sum(map(int, of_server[11:15])) / os.sysconf("SC_CLK_TCK")

@@ -100,7 +100,7 @@ JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 MEMORY = Path("/dev/shm")  # noqa: S108 - in a folder that only this user may read
 """A file system in memory, where there is one: a log's fsync takes microseconds there, and milliseconds on a disk."""
 MEMORY_BYTES = 4 * 2**30
-"""MEMORY is used only if so many bytes are free: pytest keeps the folders of all tests until they have ended."""
+"""MEMORY is used only if it has this many free bytes: pytest keeps the folders of all tests until they have ended."""
 FEW_AUTHORITIES = ROOT / "tests" / "data" / "authority.pem"
 """The authorities that clients trust by default in the tests: each client takes 30 ms to read those of the system."""
 

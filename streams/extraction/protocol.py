@@ -66,7 +66,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """A memory that a model is shown with a window: what is known already."""
+    """A known memory, which a model is shown with a window."""
 
     memory_id: str
     text: str
@@ -202,7 +202,7 @@ class Extractor(Protocol):
 
     @property
     def prompt_hash(self) -> str:
-        """A hash of the prompt template, or of the rules' version: it tells the answers of two versions apart."""
+        """A hash of the prompt template, or of the rules' version: it distinguishes the answers of two versions."""
         ...
 
     async def extract(self, window: Window) -> Extraction:

@@ -93,7 +93,7 @@ class ExtractionService:
     policy_of: Callable[[str, str | None], Policy | None] = _without_policy
     """Returns the policy of a tenant's agent, None where it is the default."""
     redaction_of: Callable[[str, str | None], Redaction] = _without_redaction
-    """Returns the redaction of what is said to a tenant's agent."""
+    """Returns the redaction for a tenant's agent."""
     within_budget: Callable[[Window], Awaitable[bool]] | None = None
     """Returns whether the budgets of a window's policy have tokens left today; None: budgets are not checked."""
     judge: Callable[[Window, Extraction], Awaitable[Extraction]] | None = None
@@ -315,7 +315,7 @@ async def _redacted(readable: _Readable, extractor: Extractor) -> Extraction:
 
 
 async def _extracted(window: Window, extractor: Extractor) -> Extraction:
-    """Return the extractor's answer. Raises Outage, and Rejected, which also stands for a bug of the extractor."""
+    """Return the extractor's answer. Raises Outage and Rejected; a bug of the extractor is a Rejected too."""
     try:
         with _span_of(extractor) as span:
             extraction = await extractor.extract(window)

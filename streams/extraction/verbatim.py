@@ -1,4 +1,4 @@
-"""The verbatim extractor: what was said is remembered word for word."""
+"""The verbatim extractor: each piece is remembered word for word."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Users with canaries: each of their fields has a word of its own, which shows wherever a copy of it lies."""
+"""Users with canaries: each of their fields has a word of its own, by which every copy of the field can be found."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _TURNS: Final = count_from(os.getpid() * 97)
 
 
 def free_ports(count: int) -> list[int]:
-    """Return `count` different ports that are free now. Raises RuntimeError if there are not so many."""
+    """Return `count` different ports that are free now. Raises RuntimeError if there are too few."""
     found: list[int] = []
     for _ in range(PORTS):
         port = FIRST + next(_TURNS) % PORTS

@@ -28,7 +28,7 @@ def main() -> None:
     """
     seconds = float(sys.argv[1])
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
-    # What a library prints must not stand between the answers.
+    # The output of libraries must not come between the answers.
     with suppress(BrokenPipeError, ConnectionResetError), os.fdopen(os.dup(sys.stdout.fileno()), "wb") as answers:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
         write_frame(answers, b"")
@@ -41,7 +41,7 @@ def main() -> None:
 
 
 def _read(window: Window) -> Reading | str:
-    """Return what is read in a window, or a sentence that names the rules' bug."""
+    """Return the reading of a window, or a sentence that names the rules' bug."""
     try:
         return read_window(window)
     except Exception as bug:  # noqa: BLE001 - the caller rejects the window

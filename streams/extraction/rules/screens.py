@@ -55,8 +55,8 @@ DROPPED: Final = "a line gives orders, or stands where a name should"
 def read_screen(text: str, today: date, dropped: Callable[[str], None] = lambda _: None) -> Iterator[Finding]:
     """Yield what a screen or an article shows; nothing when in doubt. `today` is the day on which it was seen.
 
-    `dropped` gets the reason for each line that a rule would keep if it gave no orders, and had a name where one is
-    due.
+    `dropped` gets the reason for each line that a rule would keep if it gave no orders, and if its name looked like
+    one.
     """
     for raw in text.splitlines():
         line = " ".join(visible(raw).split())

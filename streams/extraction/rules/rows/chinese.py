@@ -43,7 +43,7 @@ def claims(sentence: Sentence) -> Iterator[Clause]:
         if goes_on and subject in ("me", "none") and not _OWN.search(text) and not _tells_nothing(text, before):
             whole = said_whole(CHINESE, text)
             subject, text = "me" if whole != text else subject, whole
-        if is_asked and subject == "none":  # 起个店名，卖手工饺子的: it describes what is asked for
+        if is_asked and subject == "none":  # 起个店名，卖手工饺子的: it describes the request
             subject = "other"
         is_mine = subject == "me"
         is_asked = is_asked or is_blocked(CHINESE, "request", text)

@@ -1,6 +1,6 @@
 """Likes that point back: to the place of a date (我很喜欢那里, "I loved it there"), or to a gift.
 
-The clause of the like has only a pronoun; what it stands for is in the clauses before it, in the same text.
+The clause itself has only a pronoun; the noun is in the clauses before it, in the same text.
 """
 
 from __future__ import annotations
