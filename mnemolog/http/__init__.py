@@ -9,5 +9,5 @@ calls the worker's collaborators. `forwarding` sends a request on to the worker 
 problem (`problems`).
 
 `mcp/` lets a model call the tools of `tool_definitions`, `mem0/` answers mem0's clients, `changes/` and `webhooks/`
-report changes, `console/` shows memories in a browser, and `docs_page` is the page of /docs.
+report changes, and `docs_page` is the page of /docs. Extensions add routes by `mnemolog.hooks`.
 """

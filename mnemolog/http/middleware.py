@@ -15,7 +15,7 @@ from mnemolog.access.principal import PRINCIPAL
 from mnemolog.http.authentication import NOT_FOR_CALLERS, admit_without_key
 from mnemolog.http.bounds.bodies import Bodies, Gone, NotRead
 from mnemolog.http.bounds.origin import READING, reason_to_refuse
-from mnemolog.http.bounds.paths import FOUND, malformed
+from mnemolog.http.bounds.paths import FOUND, is_open, malformed
 from mnemolog.http.bounds.streams import Streams, TooManyStreams
 from mnemolog.http.forwarding import BODY
 from mnemolog.http.mem0.paths import speaks_mem0
@@ -163,7 +163,7 @@ class Edge:
             return refusal
         if self._authentication is None:
             admit_without_key(scope)
-        elif (refusal := await self._authentication.refusal(scope, until_answered)) is not None:
+        elif not is_open(scope) and (refusal := await self._authentication.refusal(scope, until_answered)) is not None:
             return refusal
         return None if self._paths is None else self._paths.denial(scope)
 

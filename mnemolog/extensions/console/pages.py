@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final
 from starlette.responses import Response
 from starlette.routing import Route
 
+from mnemolog.http.permissions import OPEN, needs
+
 if TYPE_CHECKING:
     from starlette.requests import Request
 
@@ -21,8 +23,6 @@ _FILES: Final = {
     "/console/console.js": ("console.js", "text/javascript"),
     "/console/console.css": ("console.css", "text/css"),
 }
-PATHS: Final = frozenset(_FILES)
-"""The paths of the console's files, which contain no data and so need no key."""
 
 
 def console_routes() -> list[Route]:
@@ -30,7 +30,9 @@ def console_routes() -> list[Route]:
     return [Route(path, _file, include_in_schema=False) for path in _FILES]
 
 
+@needs(OPEN)
 async def _file(request: Request) -> Response:
+    """Serve a file, which contains no data and so needs no key."""
     name, kind = _FILES[request.url.path]
     headers = {"Content-Security-Policy": CONTENT_SECURITY_POLICY, "Referrer-Policy": "no-referrer"}
     return Response((Path(__file__).parent / name).read_bytes(), media_type=f"{kind}; charset=utf-8", headers=headers)
