@@ -22,6 +22,10 @@ def _no_routes() -> Iterable[BaseRoute]:
     return ()
 
 
+def _nowhere(_path: str) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extension:
     """What an extension adds to the product; every part can be left out.
@@ -31,6 +35,8 @@ class Extension:
 
     routes: Callable[[], Iterable[BaseRoute]] = _no_routes
     """Return its HTTP routes; the endpoint of each declares its access (`mnemolog.http.permissions`)."""
+    has_plain_errors: Callable[[str], bool] = _nowhere
+    """Return whether an error at a path is plain JSON, because the path's clients do not read problems."""
 
 
 @cache

@@ -22,8 +22,6 @@ from mnemolog.http.bounds.paths import Paths
 from mnemolog.http.changes import route as changes
 from mnemolog.http.docs_page import CONTENT_SECURITY_POLICY, docs_page
 from mnemolog.http.mcp import route as mcp
-from mnemolog.http.mem0 import platform as mem0
-from mnemolog.http.mem0 import server as mem0_server
 from mnemolog.http.middleware import Edge
 from mnemolog.http.permissions import OPEN, access_of, declare
 from mnemolog.http.routes import (
@@ -31,7 +29,6 @@ from mnemolog.http.routes import (
     agents,
     context,
     conversations,
-    evatar,
     exchange,
     health,
     internal,
@@ -72,15 +69,12 @@ ROUTES: Final = (
     stats,
     exchange,
     tools,
-    evatar,
     context,
     relationship,
     policies,
     admin,
     internal,
     mcp,
-    mem0,
-    mem0_server,
     health,
 )
 """Every module with routes, in the order of the OpenAPI document. Add new modules here, except those of extensions."""
@@ -165,6 +159,7 @@ def make_http(worker: Worker, *, trusts_callers: bool = False) -> FastAPI:
         authentication=None if keys is None else Authentication(keys, Rates(worker.group_size)),
         paths=Paths(route for route in app.router.routes if isinstance(route, Route)),
         scheme="https" if settings.tls == "elsewhere" else None,
+        plain_errors=[extension.has_plain_errors for extension in extensions()],
         names_suffice=not settings.has_proof and settings.api_keys_file is None,
     )
     return app

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from mnemolog.http.mem0.whose import APP, shown_run, shown_user
+from mnemolog.extensions.mem0.whose import APP, shown_run, shown_user
 from mnemolog.http.problems import Problem
 from schemas.identity import derived_id
 

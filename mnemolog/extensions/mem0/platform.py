@@ -6,11 +6,11 @@ from urllib.parse import urlencode
 
 from fastapi import Request, Response
 
-from mnemolog.http.mem0.additions import Additions
-from mnemolog.http.mem0.memories import DEFAULT_PAGE, MOST_A_PAGE, MOST_IN_BATCH, Memories
-from mnemolog.http.mem0.projects import Projects
-from mnemolog.http.mem0.requests import body_of
-from mnemolog.http.mem0.shapes import Adding
+from mnemolog.extensions.mem0.additions import Additions
+from mnemolog.extensions.mem0.memories import DEFAULT_PAGE, MOST_A_PAGE, MOST_IN_BATCH, Memories
+from mnemolog.extensions.mem0.projects import Projects
+from mnemolog.extensions.mem0.requests import body_of
+from mnemolog.extensions.mem0.shapes import Adding
 from mnemolog.http.permissions import OF_OTHERS_PROTOCOL, reads
 from mnemolog.http.problems import Problem
 from mnemolog.http.routing import answer, routes, takes_long

@@ -13,8 +13,8 @@ from urllib.parse import quote
 import orjson
 
 from mnemolog.access.principal import Role
-from mnemolog.http.mem0.conditions import check_size, named, names_somebody, translated
-from mnemolog.http.mem0.requests import (
+from mnemolog.extensions.mem0.conditions import check_size, named, names_somebody, translated
+from mnemolog.extensions.mem0.requests import (
     OwnRoutes,
     checked,
     end_of,
@@ -25,11 +25,11 @@ from mnemolog.http.mem0.requests import (
     several,
     texts_in,
 )
-from mnemolog.http.mem0.shapes import (
+from mnemolog.extensions.mem0.shapes import (
     history_shown,
     memory_shown,
 )
-from mnemolog.http.mem0.whose import (
+from mnemolog.extensions.mem0.whose import (
     AGENT,
     APP,
     ENTITIES,

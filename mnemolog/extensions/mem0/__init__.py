@@ -10,3 +10,24 @@
 
 Unknown fields are accepted here, as the protocol requires. A refusal is JSON with `detail`, which mem0's clients read.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from mnemolog.extensions.mem0.paths import speaks_mem0
+from mnemolog.hooks import Extension
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from starlette.routing import BaseRoute
+
+
+def _routes() -> Iterable[BaseRoute]:
+    from mnemolog.extensions.mem0 import platform, server  # noqa: PLC0415 - see Extension
+
+    return [*platform.router.routes, *server.router.routes]
+
+
+EXTENSION: Final = Extension(routes=_routes, has_plain_errors=speaks_mem0)

@@ -4,11 +4,11 @@ from typing import Any, Final
 
 from fastapi import Request, Response
 
-from mnemolog.http.mem0 import platform
-from mnemolog.http.mem0.additions import Additions
-from mnemolog.http.mem0.memories import MOST_LISTED, Memories
-from mnemolog.http.mem0.requests import body_of
-from mnemolog.http.mem0.whose import ENTITIES
+from mnemolog.extensions.mem0 import platform
+from mnemolog.extensions.mem0.additions import Additions
+from mnemolog.extensions.mem0.memories import MOST_LISTED, Memories
+from mnemolog.extensions.mem0.requests import body_of
+from mnemolog.extensions.mem0.whose import ENTITIES
 from mnemolog.http.permissions import OF_OTHERS_PROTOCOL
 from mnemolog.http.routing import answer, routes, takes_long
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
-from mnemolog.http.mem0.whose import ENTITIES, USER, shown_user
+from mnemolog.extensions.mem0.whose import ENTITIES, USER, shown_user
 from mnemolog.http.problems import Problem
 from schemas.inputs.nesting import check_depth
 from schemas.instant import instant, read_instant

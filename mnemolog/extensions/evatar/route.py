@@ -1,7 +1,7 @@
-"""Evatar's own routes: its names for the same memories, so that Evatar's clients need no change."""
+"""The routes, and a memory by Evatar's names."""
 
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any, Final
 
 from fastapi import Query, Response
 from pydantic import AfterValidator
@@ -16,7 +16,7 @@ from mnemolog.http.routes import memories
 from mnemolog.http.routing import answer, answers, page_of, routes
 from projections.queries.filters import Filters
 from projections.queries.tenant.memories import Wanted
-from projections.queries.views import evatar_view
+from projections.queries.views import memory_view
 from projections.state.memory import Memory
 from schemas.identity import GLOBAL_USER, Owner, check_user_id
 from schemas.inputs.input_events import Fault
@@ -64,6 +64,16 @@ class EvatarMemory(responses.Shape):
     expires_at: str | None
 
 
+_OURS: Final = {
+    "id": "memory_id",
+    "source_id": "source_ref",
+    "device_id": "user_id",
+    "created_at": "formed_at",
+    "last_accessed": "last_accessed_at",
+}
+"""Our names of what Evatar calls otherwise."""
+
+
 class EvatarMemories(responses.Page[EvatarMemory]):
     """One page of memories, the most important first, then those last accessed."""
 
@@ -76,10 +86,11 @@ async def listed(query: Annotated[EvatarsMemories, Query()], worker: CurrentWork
             reach = f"reaches beyond the first {REACH:,} of all devices: give a device_id, or a filter"
             raise InvalidRequest(Fault("$.page", reach))
         wanted = Wanted(tenant=tenant, now=worker.clock.now(), memory_type=query.memory_type, category=query.category)
-        return answer(await worker.tenant_memories.page(wanted, query.page, query.page_size))
+        page = await worker.tenant_memories.page(wanted, query.page, query.page_size)
+        return answer(page | {"items": [_renamed(view) for view in page["items"]]})
     owner = Owner(tenant, query.device_id)
     device_memories = await _of_device(worker, owner, Filters(memory_type=query.memory_type, category=query.category))
-    return answer(page_of(device_memories, partial(evatar_view, owner), query.page, query.page_size))
+    return answer(page_of(device_memories, partial(_view, worker, owner), query.page, query.page_size))
 
 
 @router.get("/stats", response_model=responses.Stats)
@@ -98,9 +109,16 @@ async def deleted(memory_id: MemoryId, worker: CurrentWorker, tenant: Tenant, co
     """Forget a memory: 200, with what it was, says that it can no longer be found."""
     owner = worker.queries.owner_of(tenant, memory_id)
     command = await worker.commands.forget(owner, memory_id, command_id)
-    return memories.command_answer(
-        command, owner, worker.shards, worker.clock, view=lambda memory: evatar_view(owner, memory)
-    )
+    return memories.command_answer(command, owner, worker.shards, worker.clock, view=partial(_view, worker, owner))
+
+
+def _view(worker: CurrentWorker, owner: Owner, memory: Memory) -> dict[str, Any]:
+    return _renamed(memory_view(owner, memory, worker.clock.now()))
+
+
+def _renamed(view: dict[str, Any]) -> dict[str, Any]:
+    """Return a memory, given by our names, with those of Evatar's data model."""
+    return {name: view[_OURS.get(name, name)] for name in EvatarMemory.model_fields}
 
 
 async def _of_device(worker: CurrentWorker, owner: Owner, filters: Filters) -> list[Memory]:

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from mnemolog.http.bounds.bodies import MAX_BODY_BYTES
-from mnemolog.http.mem0.projects import instructions_of
-from mnemolog.http.mem0.requests import OwnRoutes, end_of, instant_of, object_in, several, without_none
-from mnemolog.http.mem0.shapes import (
+from mnemolog.extensions.mem0.projects import instructions_of
+from mnemolog.extensions.mem0.requests import OwnRoutes, end_of, instant_of, object_in, several, without_none
+from mnemolog.extensions.mem0.shapes import (
     FAILED,
     MOST_MESSAGES,
     PENDING,
@@ -21,7 +20,8 @@ from mnemolog.http.mem0.shapes import (
     adding_of,
     result_shown,
 )
-from mnemolog.http.mem0.whose import AGENT, APP, RUN, USER, session_of, whose_of
+from mnemolog.extensions.mem0.whose import AGENT, APP, RUN, USER, session_of, whose_of
+from mnemolog.http.bounds.bodies import MAX_BODY_BYTES
 from mnemolog.http.problems import Problem
 from schemas.inputs.foreign_messages import message_of
 from schemas.inputs.zone import UNKNOWN
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from fastapi import Request
 
-    from mnemolog.http.mem0.requests import Body
+    from mnemolog.extensions.mem0.requests import Body
 
 
 class Additions:
