@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    import typer
     from starlette.routing import BaseRoute
 
 
@@ -24,6 +25,10 @@ def _no_routes() -> Iterable[BaseRoute]:
 
 def _nowhere(_path: str) -> bool:
     return False
+
+
+def _no_commands(_program: typer.Typer) -> None:
+    pass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +42,8 @@ class Extension:
     """Return its HTTP routes; the endpoint of each declares its access (`mnemolog.http.permissions`)."""
     has_plain_errors: Callable[[str], bool] = _nowhere
     """Return whether an error at a path is plain JSON, because the path's clients do not read problems."""
+    commands: Callable[[typer.Typer], None] = _no_commands
+    """Add its commands, or a group of them, to the program (`mnemolog.cli.invocation.Commands`)."""
 
 
 @cache

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 from cryptography.fernet import Fernet, InvalidToken
 
 from mnemolog.cli.lines.event_lines import BadLine
-from mnemolog.cli.migrations import sqlite_rows
-from mnemolog.cli.migrations.rows import (
+from mnemolog.extensions.migration import sqlite_rows
+from mnemolog.extensions.migration.rows import (
     BadRow,
     Line,
     Rows,

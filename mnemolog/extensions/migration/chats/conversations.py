@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from mnemolog.cli.migrations.json_arrays import elements
+from mnemolog.extensions.migration.json_arrays import elements
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from mnemolog.cli.chats.archive import Part
-    from mnemolog.cli.chats.message import Item, Items
+    from mnemolog.extensions.migration.chats.archive import Part
+    from mnemolog.extensions.migration.chats.message import Item, Items
 
 FILES: Final = re.compile(r"conversations(?:-\d+)?\.json")
 

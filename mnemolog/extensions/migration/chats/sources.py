@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
 from typing import TYPE_CHECKING, Final, assert_never
 
-from mnemolog.cli.chats import chatgpt, claude, conversations, openai_messages, telegram, whatsapp
-from mnemolog.cli.chats.archive import Part, parts, total_of
-from mnemolog.cli.chats.message import LeftOut, Message
-from mnemolog.cli.chats.turns import Turns
 from mnemolog.cli.lines.event_lines import BadLine
-from mnemolog.cli.migrations.rows import Rows, Unreadable
+from mnemolog.extensions.migration.chats import chatgpt, claude, conversations, openai_messages, telegram, whatsapp
+from mnemolog.extensions.migration.chats.archive import Part, parts, total_of
+from mnemolog.extensions.migration.chats.message import LeftOut, Message
+from mnemolog.extensions.migration.chats.turns import Turns
+from mnemolog.extensions.migration.rows import Rows, Unreadable
 from schemas.inputs.input_events import DEFAULT_USER
 from schemas.inputs.zone import zone_named
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     import re
     from collections.abc import Iterator
 
-    from mnemolog.cli.chats.message import Items
-    from mnemolog.cli.chats.whatsapp import Dates
-    from mnemolog.cli.migrations.rows import Line
-    from mnemolog.cli.migrations.systems import Chats
+    from mnemolog.extensions.migration.chats.message import Items
+    from mnemolog.extensions.migration.chats.whatsapp import Dates
+    from mnemolog.extensions.migration.rows import Line
+    from mnemolog.extensions.migration.systems import Chats
 
 _FILES: Final[dict[Chats, re.Pattern[str]]] = {
     "chatgpt": conversations.FILES,

@@ -14,16 +14,16 @@ from datetime import datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from mnemolog.cli.chats.message import MEDIA, SERVICE, Items, LeftOut, Message, whole
 from mnemolog.cli.lines.event_lines import MAX_LINE_BYTES, BadLine
-from mnemolog.cli.migrations.rows import Unreadable
+from mnemolog.extensions.migration.chats.message import MEDIA, SERVICE, Items, LeftOut, Message, whole
+from mnemolog.extensions.migration.rows import Unreadable
 from schemas.identity import derived_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import tzinfo
 
-    from mnemolog.cli.chats.archive import Part
+    from mnemolog.extensions.migration.chats.archive import Part
 
 FILES: Final = re.compile(r"_chat\.txt|[^/]{0,100}WhatsApp[^/]{0,150}\.txt")
 Dates: TypeAlias = Literal["dmy", "mdy", "ymd"]

@@ -9,19 +9,19 @@ import orjson
 
 from mnemolog.cli.lines.event_lines import BadLine, EventLine, json_lines
 from mnemolog.cli.lines.reader import STDIN, sizes
-from mnemolog.cli.migrations.chromadb import chromadb_rows
-from mnemolog.cli.migrations.evatar import evatar_rows
-from mnemolog.cli.migrations.luna import luna_rows
-from mnemolog.cli.migrations.mem0 import mem0_rows
-from mnemolog.cli.migrations.powermem import powermem_rows
-from mnemolog.cli.migrations.rows import Rows
+from mnemolog.extensions.migration.chromadb import chromadb_rows
+from mnemolog.extensions.migration.evatar import evatar_rows
+from mnemolog.extensions.migration.luna import luna_rows
+from mnemolog.extensions.migration.mem0 import mem0_rows
+from mnemolog.extensions.migration.powermem import powermem_rows
+from mnemolog.extensions.migration.rows import Rows
 from mnemolog.imports.snapshot import BESIDES
 from schemas.inputs.input_events import Fault, InvalidEvent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mnemolog.cli.migrations.systems import Memories
+    from mnemolog.extensions.migration.systems import Memories
 
 
 def rows_of(system: Memories, name: str, *, key: str | None, collection: str) -> Rows:

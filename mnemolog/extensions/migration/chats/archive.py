@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
 from zipfile import BadZipFile, ZipFile, is_zipfile
 
-from mnemolog.cli.migrations.rows import Unreadable
+from mnemolog.extensions.migration.rows import Unreadable
 
 if TYPE_CHECKING:
     import re

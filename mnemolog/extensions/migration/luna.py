@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import orjson
 
-from mnemolog.cli.migrations import sqlite_rows
-from mnemolog.cli.migrations.rows import BadRow, Line, Rows, count, given, instant, line_of, named, number, text
+from mnemolog.extensions.migration import sqlite_rows
+from mnemolog.extensions.migration.rows import BadRow, Line, Rows, count, given, instant, line_of, named, number, text
 from schemas.identity import derived_id
 
 if TYPE_CHECKING:

@@ -9,15 +9,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from mnemolog.cli.chats.conversations import items
-from mnemolog.cli.chats.message import MEDIA, TOOLS, Item, Items, LeftOut, Message, Role, whole
 from mnemolog.cli.lines.event_lines import BadLine
-from mnemolog.cli.migrations.rows import BadRow, instant
+from mnemolog.extensions.migration.chats.conversations import items
+from mnemolog.extensions.migration.chats.message import MEDIA, TOOLS, Item, Items, LeftOut, Message, Role, whole
+from mnemolog.extensions.migration.rows import BadRow, instant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mnemolog.cli.chats.archive import Part
+    from mnemolog.extensions.migration.chats.archive import Part
 
 _SHOWN: Final = ("text", "multimodal_text")
 """Types of content that a person or the assistant wrote; the others are thoughts, code for tools, and their results."""

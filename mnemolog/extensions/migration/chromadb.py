@@ -8,9 +8,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from mnemolog.cli.migrations import sqlite_rows
-from mnemolog.cli.migrations.json_arrays import NoArray, elements
-from mnemolog.cli.migrations.rows import (
+from mnemolog.extensions.migration import sqlite_rows
+from mnemolog.extensions.migration.json_arrays import NoArray, elements
+from mnemolog.extensions.migration.rows import (
     CATEGORIES,
     BadRow,
     Line,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-from mnemolog.cli.migrations.rows import Unreadable
+from mnemolog.extensions.migration.rows import Unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -7,7 +7,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
-from mnemolog.cli.migrations.rows import Unreadable
+from mnemolog.extensions.migration.rows import Unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Iterator

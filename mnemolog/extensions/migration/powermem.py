@@ -8,8 +8,19 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import orjson
 
-from mnemolog.cli.migrations.json_arrays import elements
-from mnemolog.cli.migrations.rows import BadRow, Line, Rows, category, count, given, instant, line_of, number, text
+from mnemolog.extensions.migration.json_arrays import elements
+from mnemolog.extensions.migration.rows import (
+    BadRow,
+    Line,
+    Rows,
+    category,
+    count,
+    given,
+    instant,
+    line_of,
+    number,
+    text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mnemolog.cli.chats.conversations import items
-from mnemolog.cli.chats.message import MEDIA, TOOLS, Item, Items, LeftOut, Message, whole
 from mnemolog.cli.lines.event_lines import BadLine
-from mnemolog.cli.migrations.rows import BadRow, instant
+from mnemolog.extensions.migration.chats.conversations import items
+from mnemolog.extensions.migration.chats.message import MEDIA, TOOLS, Item, Items, LeftOut, Message, whole
+from mnemolog.extensions.migration.rows import BadRow, instant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mnemolog.cli.chats.archive import Part
+    from mnemolog.extensions.migration.chats.archive import Part
 
 
 def read(part: Part) -> Items:

@@ -14,17 +14,17 @@ from mnemolog.cli.lines.event_lines import BadLine, EventLine
 from mnemolog.cli.lines.publisher import LinePublisher
 from mnemolog.cli.lines.reader import read_rows
 from mnemolog.cli.lines.sender import Refusals, interruptible, send_all
-from mnemolog.cli.migrations.systems import CHATS, System
 from mnemolog.cli.output import Output
 from mnemolog.client.client import AsyncClient
+from mnemolog.extensions.migration.systems import CHATS, System
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from mnemolog.cli.chats.sources import Export
-    from mnemolog.cli.chats.whatsapp import Dates
-    from mnemolog.cli.migrations.rows import Rows
-    from mnemolog.cli.migrations.systems import Chats, Memories
+    from mnemolog.extensions.migration.chats.sources import Export
+    from mnemolog.extensions.migration.chats.whatsapp import Dates
+    from mnemolog.extensions.migration.rows import Rows
+    from mnemolog.extensions.migration.systems import Chats, Memories
 
 T = TypeVar("T")
 FILE = Annotated[
@@ -197,14 +197,14 @@ async def _read(read: "Callable[[], T]") -> T:
 
 def _export(system: System, file: str, timezone: str | None, dates: "Dates | None") -> "Export":
     """Return the chats of a file. Raises OSError, ValueError."""
-    from mnemolog.cli.chats.sources import Export  # noqa: PLC0415 - no other command should wait for its readers
+    from mnemolog.extensions.migration.chats.sources import Export  # noqa: PLC0415 - no other command should wait for its readers
 
     return Export(cast("Chats", system), file, dates=dates, timezone=timezone)
 
 
 def _rows(system: System, file: str, key_file: Path | None, collection: str) -> "Rows":
     """Return the memories of a file. Raises CommandFailed."""
-    from mnemolog.cli.migrations.sources import rows_of  # noqa: PLC0415 - as above
+    from mnemolog.extensions.migration.sources import rows_of  # noqa: PLC0415 - as above
 
     try:
         key = os.environ.get(KEY_VARIABLE) or None if key_file is None else key_file.read_text("utf-8").strip()

@@ -6,8 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from mnemolog.cli.migrations.json_arrays import elements
-from mnemolog.cli.migrations.rows import BadRow, Line, Rows, category, given, instant, line_of, text
+from mnemolog.extensions.migration.json_arrays import elements
+from mnemolog.extensions.migration.rows import BadRow, Line, Rows, category, given, instant, line_of, text
 from schemas.instant import END_OF_DAY
 
 if TYPE_CHECKING:

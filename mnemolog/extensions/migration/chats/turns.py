@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from mnemolog.cli.chats.message import Message
 from mnemolog.cli.lines.event_lines import BadLine, EventLine
-from mnemolog.cli.migrations.rows import given
+from mnemolog.extensions.migration.chats.message import Message
+from mnemolog.extensions.migration.rows import given
 from schemas.identity import derived_id
 from schemas.messages.observations import TIMEZONE, USER_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mnemolog.cli.chats.message import Items
-    from mnemolog.cli.migrations.rows import Line
+    from mnemolog.extensions.migration.chats.message import Items
+    from mnemolog.extensions.migration.rows import Line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

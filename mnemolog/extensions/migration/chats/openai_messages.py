@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from mnemolog.cli.chats.message import MEDIA, TOOLS, Item, Items, LeftOut, Message, whole
 from mnemolog.cli.lines.event_lines import BadLine, json_lines
-from mnemolog.cli.migrations.json_arrays import elements
-from mnemolog.cli.migrations.rows import BadRow, instant
+from mnemolog.extensions.migration.chats.message import MEDIA, TOOLS, Item, Items, LeftOut, Message, whole
+from mnemolog.extensions.migration.json_arrays import elements
+from mnemolog.extensions.migration.rows import BadRow, instant
 from schemas.identity import derived_id
 from schemas.inputs.foreign_messages import message_of
 from schemas.inputs.input_events import Fault, InvalidEvent
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO
 
-    from mnemolog.cli.chats.archive import Part
+    from mnemolog.extensions.migration.chats.archive import Part
 
 FILES: Final = re.compile(r"[^/]{1,250}\.(?:jsonl|ndjson|json)")
 _TIMES: Final = ("occurred_at", "created_at", "timestamp", "create_time", "created")

@@ -9,13 +9,22 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from mnemolog.cli.chats.message import CHANNELS, FORWARDED, MEDIA, SERVICE, Items, LeftOut, Message, whole
 from mnemolog.cli.lines.event_lines import BadLine
-from mnemolog.cli.migrations.json_arrays import nested
-from mnemolog.cli.migrations.rows import BadRow, instant
+from mnemolog.extensions.migration.chats.message import (
+    CHANNELS,
+    FORWARDED,
+    MEDIA,
+    SERVICE,
+    Items,
+    LeftOut,
+    Message,
+    whole,
+)
+from mnemolog.extensions.migration.json_arrays import nested
+from mnemolog.extensions.migration.rows import BadRow, instant
 
 if TYPE_CHECKING:
-    from mnemolog.cli.chats.archive import Part
+    from mnemolog.extensions.migration.chats.archive import Part
 
 FILES: Final = re.compile(r"result\.json")
 _DAY: Final = len("2026-01-05")
