@@ -42,7 +42,6 @@ from mnemolog.http.routes import (
     wakes,
 )
 from mnemolog.http.routing import RouteStack
-from mnemolog.http.webhooks import route as webhooks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,7 +64,6 @@ ROUTES: Final = (
     agents,
     wakes,
     changes,
-    webhooks,
     stats,
     exchange,
     tools,
