@@ -17,13 +17,14 @@ def _folder(package: str) -> Path:
     return Path(spec.origin).parent
 
 
-ROOTS: Final = {package: _folder(package) for package in ("projections", "mnemolog")}
+ROOTS: Final = {package: _folder(package) for package in ("projections", "streams", "mnemolog")}
 WEAVIATE: Final = "projections/index/weaviate"
 EXTENSIONS: Final = (
     *sorted(
         f"mnemolog/extensions/{path.parent.name}" for path in (ROOTS["mnemolog"] / "extensions").glob("*/__init__.py")
     ),
     "mnemolog/integrations",
+    "streams/registry/confluent",
     WEAVIATE,
 )
 """The folders of all extensions."""

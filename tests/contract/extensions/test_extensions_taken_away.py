@@ -17,7 +17,7 @@ LIFE = """
 import asyncio, sys
 from pathlib import Path
 from typer.main import get_command
-import mnemolog.demo, mnemolog.server, projections
+import mnemolog.demo, mnemolog.server, projections, streams
 from mnemolog.cli.local_engine import started
 from mnemolog.cli.program import program
 from mnemolog.settings import from_environment
@@ -36,7 +36,7 @@ async def live() -> None:
 
 asyncio.run(live())
 print({"up", "search", "export"} <= get_command(program).commands.keys())
-print(Path(mnemolog.__file__).parent, Path(projections.__file__).parent)
+print(*(Path(package.__file__).parent for package in (projections, streams, mnemolog)))
 """
 
 
@@ -55,7 +55,7 @@ def lived(tmp_path: Path, *without: str) -> list[str]:
     assert (done.returncode, done.stderr) == (0, "")
     assert not any((product / folder).exists() for folder in without)
     *answers, packages = done.stdout.splitlines()
-    assert packages == f"{product / 'mnemolog'} {product / 'projections'}"
+    assert packages.split() == [str(product / package) for package in ("projections", "streams", "mnemolog")]
     return answers
 
 
