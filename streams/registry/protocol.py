@@ -36,6 +36,8 @@ class Registry(WriterSchemas, Protocol):
 
     url: str
     """Its URL, without a password."""
+    is_registered: bool
+    """Whether our schemas are known to be registered."""
 
     async def register_now(self) -> None:
         """Register our schemas; if the registry is down, leave it to `register_later`. Raises RegistryRefused."""
