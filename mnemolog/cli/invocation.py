@@ -220,6 +220,12 @@ class Commands:
 
         return added
 
+    def install_group(self, program: typer.Typer, name: str, explanation: str) -> None:
+        """Add the commands to a program, as a group with a name and its explanation."""
+        group = typer.Typer(help=explanation, no_args_is_help=True, rich_markup_mode=None)
+        self.install(group)
+        program.add_typer(group, name=name)
+
     def install(self, app: typer.Typer) -> None:
         """Add the commands to a program, or to a group in it."""
         for name, run, start, options, skipped in self._rows:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from mnemolog.cli import clock, erasure, keys, policy, usage, webhooks
+from mnemolog.cli import clock, erasure, keys, policy, usage
 from mnemolog.cli.commands import (
     context,
     dead_letters,
@@ -17,7 +17,6 @@ from mnemolog.cli.commands import (
     drain,
     export,
     history,
-    import_memories,
     memories,
     profile,
     publish,
@@ -28,6 +27,7 @@ from mnemolog.cli.commands import (
     up,
 )
 from mnemolog.cli.integrity import backup, verification
+from mnemolog.hooks import extensions
 from mnemolog.log.private_files import create_privately
 
 program = typer.Typer(
@@ -48,7 +48,6 @@ for noun in (
     profile,
     digest,
     export,
-    import_memories,
     erasure,
     context,
     rebuild,
@@ -64,12 +63,11 @@ for noun, explanation in (
     (clock, "Whether the clock is believed."),
     (dead_letters, "What could not be read or handled."),
     (policy, "What a tenant, or one of its agents, wants remembered."),
-    (webhooks, "Whom changes are posted to."),
     (keys, "API keys: who may use a server, and what for."),
 ):
-    group = typer.Typer(help=explanation, no_args_is_help=True, rich_markup_mode=None)
-    noun.commands.install(group)
-    program.add_typer(group, name=noun.__name__.rpartition(".")[2].replace("_", "-"))
+    noun.commands.install_group(program, noun.__name__.rpartition(".")[2].replace("_", "-"), explanation)
+for extension in extensions():
+    extension.commands(program)
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 - how typer calls it
