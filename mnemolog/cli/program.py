@@ -1,12 +1,12 @@
 """The program: every command under its name."""
 
+import inspect
 import logging
 import sys
-from importlib.metadata import version
 from io import TextIOWrapper
-from typing import Annotated
+from typing import Final
 
-import typer
+import click
 
 from mnemolog.cli import clock, erasure, keys, policy, usage, webhooks
 from mnemolog.cli.commands import (
@@ -28,17 +28,25 @@ from mnemolog.cli.commands import (
     up,
 )
 from mnemolog.cli.integrity import backup, verification
+from mnemolog.cli.parameters import command
 from mnemolog.log.private_files import create_privately
 
-program = typer.Typer(
-    name="mnemolog",
-    help="Memory for AI agents, kept as a log.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
+
+class _Group(click.Group):
+    """Commands that the help lists in the order in which they were added."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's own
+        """Return their names."""
+        return list(self.commands)
+
+
+_VERSION: Final = click.version_option(
+    package_name="mnemolog", message="mnemolog %(version)s", help="Print the version."
 )
-program.command("up")(up.up)
+program = _VERSION(_Group("mnemolog", help="Memory for AI agents, kept as a log.", no_args_is_help=True))
+program.add_command(
+    command("up", up.up, inspect.signature(up.up, eval_str=True).parameters.values(), inspect.getdoc(up.up) or "")
+)
 for noun in (
     publish,
     drain,
@@ -67,25 +75,9 @@ for noun, explanation in (
     (webhooks, "Whom changes are posted to."),
     (keys, "API keys: who may use a server, and what for."),
 ):
-    group = typer.Typer(help=explanation, no_args_is_help=True, rich_markup_mode=None)
+    group = _Group(noun.__name__.rpartition(".")[2].replace("_", "-"), help=explanation, no_args_is_help=True)
     noun.commands.install(group)
-    program.add_typer(group, name=noun.__name__.rpartition(".")[2].replace("_", "-"))
-
-
-def _print_version(wanted: bool) -> None:  # noqa: FBT001 - how typer calls it
-    if wanted:
-        typer.echo(f"mnemolog {version('mnemolog')}")
-        raise typer.Exit
-
-
-@program.callback()
-def _program(
-    *,
-    _: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
-    ] = False,
-) -> None:
-    """Memory for AI agents, kept as a log."""
+    program.add_command(group)
 
 
 def run() -> None:
