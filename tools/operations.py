@@ -117,7 +117,7 @@ class Operation:
         cells = [
             f"`{self.method} {self.path}`",
             f"{' or '.join(self.roles)}{'; of all users tenant-admin' * self.is_of_all_users}",
-            f"`{name}` in `{module.removeprefix('mnemolog.http.')}`",
+            f"`{name}` in `{module.removeprefix('mnemolog.').removeprefix('http.')}`",
             *(", ".join(f"`{one}`" for one in names) for names in (self.methods, self.commands, self.tools)),
         ]
         return f"| {' | '.join(cells)} |"

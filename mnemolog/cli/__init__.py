@@ -3,8 +3,8 @@
 `program` assembles the commands; each file in `commands` covers one noun, and those in `integrity` keep the log whole.
 `invocation` gives every command its connection, its output and its exit code: `connect` finds the worker (a URL, the
 holder of the data directory's lock, or `local_engine`, which starts one), `output` prints tables or JSON, `parameters`
-reads a function's annotations, and `options` are the shared ones. `lines` reads JSON Lines and sends them in batches;
-`migrations` reads other systems' memories, `chats` other programs' messages. `logs` sets up logging.
+reads a function's annotations, and `options` are the shared ones. `lines` reads JSON Lines and sends them in batches,
+`logs` sets up logging. Extensions add commands by `mnemolog.hooks`.
 
 Imports take most of a command's time. Therefore these modules import no engine, settings or tables at their top; a
 command imports the modules that it alone needs.

@@ -17,7 +17,7 @@ import click
 from mnemolog.cli.connect import FoldedAnew, NotReached, announced, reached
 from mnemolog.cli.data_directory import check_folder
 from mnemolog.cli.output import Output, harmless
-from mnemolog.cli.parameters import Option, command
+from mnemolog.cli.parameters import Group, Option, command
 from mnemolog.client.errors import MnemologError
 from mnemolog.environment import (
     CA_FILE_VARIABLE,
@@ -218,6 +218,12 @@ class Commands:
             return run
 
         return added
+
+    def install_group(self, program: click.Group, name: str, explanation: str) -> None:
+        """Add the commands to a program, as a group with a name and its explanation."""
+        group = Group(name, help=explanation, no_args_is_help=True)
+        self.install(group)
+        program.add_command(group)
 
     def install(self, group: click.Group) -> None:
         """Add the commands to a program, or to a group in it."""

@@ -85,6 +85,14 @@ class Command(click.Command):
         super().format_options(ctx, formatter)
 
 
+class Group(click.Group):
+    """Commands that the help lists in the order in which they were added."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's own
+        """Return their names."""
+        return list(self.commands)
+
+
 def command(name: str, function: Callable[..., Any], parameters: Iterable[inspect.Parameter], text: str) -> Command:
     """Return a command that calls a function with these parameters by name; `text` is its help."""
 

@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from mnemolog.cli import clock, erasure, keys, policy, usage, webhooks
+from mnemolog.cli import clock, erasure, keys, policy, usage
 from mnemolog.cli.commands import (
     context,
     dead_letters,
@@ -17,7 +17,6 @@ from mnemolog.cli.commands import (
     drain,
     export,
     history,
-    import_memories,
     memories,
     profile,
     publish,
@@ -28,22 +27,14 @@ from mnemolog.cli.commands import (
     up,
 )
 from mnemolog.cli.integrity import backup, verification
-from mnemolog.cli.parameters import command
+from mnemolog.cli.parameters import Group, command
+from mnemolog.hooks import extensions
 from mnemolog.log.private_files import create_privately
-
-
-class _Group(click.Group):
-    """Commands that the help lists in the order in which they were added."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's own
-        """Return their names."""
-        return list(self.commands)
-
 
 _VERSION: Final = click.version_option(
     package_name="mnemolog", message="mnemolog %(version)s", help="Print the version."
 )
-program = _VERSION(_Group("mnemolog", help="Memory for AI agents, kept as a log.", no_args_is_help=True))
+program = _VERSION(Group("mnemolog", help="Memory for AI agents, kept as a log.", no_args_is_help=True))
 program.add_command(
     command("up", up.up, inspect.signature(up.up, eval_str=True).parameters.values(), inspect.getdoc(up.up) or "")
 )
@@ -56,7 +47,6 @@ for noun in (
     profile,
     digest,
     export,
-    import_memories,
     erasure,
     context,
     rebuild,
@@ -72,12 +62,11 @@ for noun, explanation in (
     (clock, "Whether the clock is believed."),
     (dead_letters, "What could not be read or handled."),
     (policy, "What a tenant, or one of its agents, wants remembered."),
-    (webhooks, "Whom changes are posted to."),
     (keys, "API keys: who may use a server, and what for."),
 ):
-    group = _Group(noun.__name__.rpartition(".")[2].replace("_", "-"), help=explanation, no_args_is_help=True)
-    noun.commands.install(group)
-    program.add_command(group)
+    noun.commands.install_group(program, noun.__name__.rpartition(".")[2].replace("_", "-"), explanation)
+for extension in extensions():
+    extension.commands(program)
 
 
 def run() -> None:

@@ -15,7 +15,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from projections.queries.tenant.memories import Counted, Place, Wanted, counts, named, named_counts, places
-from projections.queries.views import evatar_view
+from projections.queries.views import memory_view
 from schemas.identity import GLOBAL_USER, Owner
 from schemas.instant import instant
 
@@ -57,7 +57,7 @@ class TenantMemories:
             return {"items": [], "total": total, "page": number, "page_size": size}
         work = self.local_items(wanted, ids)
         bodies = await self._cluster.gather(work, "tenant/items", {**request, "memory_ids": ids}, None)
-        items = {item["id"]: item for body in bodies for item in body["items"]}
+        items = {item["memory_id"]: item for body in bodies for item in body["items"]}
         shown = [items[memory_id] for memory_id in ids if memory_id in items]
         return {"items": shown, "total": total, "page": number, "page_size": size}
 
@@ -109,9 +109,9 @@ class TenantMemories:
         return {"counts": [row for each in rows for row in each]}
 
     async def local_items(self, wanted: Wanted, memory_ids: list[str]) -> dict[str, Any]:
-        """Return the memories with these ids that belong to this worker's users, in Evatar's format."""
+        """Return the memories with these ids that belong to this worker's users."""
         rows = await self._read_shards(wanted.tenant, lambda path: named(path, wanted, memory_ids))
-        return {"items": [evatar_view(owner, memory) for each in rows for owner, memory in each]}
+        return {"items": [memory_view(owner, memory, wanted.now) for each in rows for owner, memory in each]}
 
     async def _read_shards(self, tenant: str, read: Callable[[Path], T]) -> list[T]:
         """Read every shard of this worker in a thread, including the shard of global memories on its one worker.

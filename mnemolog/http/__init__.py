@@ -8,6 +8,6 @@ route (`routes/`) takes the worker, the tenant and the command id from `dependen
 calls the worker's collaborators. `forwarding` sends a request on to the worker that has its user. Every refusal is a
 problem (`problems`).
 
-`mcp/` lets a model call the tools of `tool_definitions`, `mem0/` answers mem0's clients, `changes/` and `webhooks/`
-report changes, `console/` shows memories in a browser, and `docs_page` is the page of /docs.
+`mcp/` lets a model call the tools of `tool_definitions`, `changes/` and `webhooks/` report changes, and `docs_page` is
+the page of /docs. Extensions add routes by `mnemolog.hooks`.
 """

@@ -7,29 +7,28 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from fastapi import FastAPI
+from fastapi.routing import APIRoute
 from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
 from mnemolog.access.key_file import KeyFile
 from mnemolog.access.rates import Rates
 from mnemolog.access.verifier import Verifier
+from mnemolog.hooks import extensions
 from mnemolog.http import forwarding, problems, stats
-from mnemolog.http.authentication import WITHOUT_KEY, Authentication
+from mnemolog.http.authentication import Authentication
 from mnemolog.http.bounds.origin import LOOPBACK
 from mnemolog.http.bounds.paths import Paths
 from mnemolog.http.changes import route as changes
-from mnemolog.http.console.pages import console_routes
 from mnemolog.http.docs_page import CONTENT_SECURITY_POLICY, docs_page
 from mnemolog.http.mcp import route as mcp
-from mnemolog.http.mem0 import platform as mem0
-from mnemolog.http.mem0 import server as mem0_server
 from mnemolog.http.middleware import Edge
+from mnemolog.http.permissions import OPEN, access_of, declare
 from mnemolog.http.routes import (
     admin,
     agents,
     context,
     conversations,
-    evatar,
     exchange,
     health,
     internal,
@@ -70,18 +69,15 @@ ROUTES: Final = (
     stats,
     exchange,
     tools,
-    evatar,
     context,
     relationship,
     policies,
     admin,
     internal,
     mcp,
-    mem0,
-    mem0_server,
     health,
 )
-"""Every module with routes, in the order of the OpenAPI document. Add new modules here."""
+"""Every module with routes, in the order of the OpenAPI document. Add new modules here, except those of extensions."""
 
 
 class _Application(FastAPI):
@@ -119,9 +115,10 @@ class _Application(FastAPI):
                 "apiKey": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
             }
             document["security"] = [{"bearer": []}, {"apiKey": []}, {}]
-            for path in WITHOUT_KEY & document["paths"].keys():
-                for route in document["paths"][path].values():
-                    route["security"] = []
+            for route in self.routes:
+                if isinstance(route, APIRoute) and route.include_in_schema and access_of(route.endpoint) is OPEN:
+                    for operation in document["paths"][route.path].values():
+                        operation["security"] = []
         return super().openapi()
 
 
@@ -140,12 +137,16 @@ def make_http(worker: Worker, *, trusts_callers: bool = False) -> FastAPI:
         return HTMLResponse(docs_page(app.openapi()), headers=headers)
 
     app.add_route("/docs", docs, include_in_schema=False)
-    app.router.routes.extend(console_routes())
+    for route in app.router.routes:
+        if isinstance(route, Route):
+            declare(route.endpoint, OPEN)  # the document and its page
     app.state.worker = worker
     problems.install(app)
     forwarding.install(app)
     for module in ROUTES:
         app.router.routes.extend(module.router.routes)
+    for extension in extensions():
+        app.router.routes.extend(extension.routes())
     settings = worker.settings
     advertised = urlsplit(settings.advertised_url or "").hostname
     hosts = LOOPBACK | {settings.host.lower()} | ({advertised} if advertised else set[str]())
@@ -158,6 +159,7 @@ def make_http(worker: Worker, *, trusts_callers: bool = False) -> FastAPI:
         authentication=None if keys is None else Authentication(keys, Rates(worker.group_size)),
         paths=Paths(route for route in app.router.routes if isinstance(route, Route)),
         scheme="https" if settings.tls == "elsewhere" else None,
+        plain_errors=[extension.has_plain_errors for extension in extensions()],
         names_suffice=not settings.has_proof and settings.api_keys_file is None,
     )
     return app

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 
 from mnemolog.access.principal import LOCAL, PRINCIPAL
 from mnemolog.access.verifier import NoKey, TooMany
-from mnemolog.http.console import pages as console
 from mnemolog.http.problems import problem, too_many
 
 if TYPE_CHECKING:
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
     from mnemolog.access.rates import Rates
     from mnemolog.access.verifier import Verifier
 
-WITHOUT_KEY: Final = frozenset({"/health/live", "/health/ready", "/docs", "/openapi.json", *console.PATHS})
-"""Paths without personal data, which need no key."""
 BETWEEN_WORKERS: Final = "/v1/internal/"
 """The prefix of paths for other workers. Their bodies are Base64, a third longer than those of callers."""
 NOT_FOR_CALLERS: Final = "this route is for the group's other workers: /docs lists those for you"
@@ -54,8 +51,6 @@ class Authentication:
             cost: _Cost | None = scope.get(_COST)
             if cost is not None:
                 cost.count()
-            return None
-        if scope["path"] in WITHOUT_KEY:
             return None
         if scope["path"].startswith(BETWEEN_WORKERS):  # a caller's key does not prove that the sender is a worker
             return problem(HTTPStatus.NOT_FOUND, NOT_FOR_CALLERS)

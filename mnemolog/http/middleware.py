@@ -15,16 +15,15 @@ from mnemolog.access.principal import PRINCIPAL
 from mnemolog.http.authentication import NOT_FOR_CALLERS, admit_without_key
 from mnemolog.http.bounds.bodies import Bodies, Gone, NotRead
 from mnemolog.http.bounds.origin import READING, reason_to_refuse
-from mnemolog.http.bounds.paths import FOUND, malformed
+from mnemolog.http.bounds.paths import FOUND, is_open, malformed
 from mnemolog.http.bounds.streams import Streams, TooManyStreams
 from mnemolog.http.forwarding import BODY
-from mnemolog.http.mem0.paths import speaks_mem0
 from mnemolog.http.peer_door import FROM_PEER, let_in
 from mnemolog.http.problems import MEDIA_TYPE, problem
 from mnemolog.http.tracing import operation_span, request_span
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     from fastapi import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -42,7 +41,7 @@ _ENDLESS: Final = "/stream"
 UNKNOWN_ROUTE: Final = "unknown"
 JSON: Final = b"application/json"
 AS_PROBLEM: Final = (b"content-type", MEDIA_TYPE.encode())
-"""The header of a refusal. mem0's clients read a refusal only if it is plain JSON."""
+"""The header of a refusal; some extensions' clients read a refusal only if it is plain JSON."""
 ON_EVERY_ANSWER: Final = {
     b"cache-control": b"no-store",
     b"content-security-policy": b"default-src 'none'; frame-ancestors 'none'",
@@ -68,14 +67,17 @@ class Edge:
         names_suffice: bool = True,
         paths: Paths | None = None,
         scheme: str | None = None,
+        plain_errors: Collection[Callable[[str], bool]] = (),
     ) -> None:
         """Take the server's names in Host headers (None: any), and the authentication of keys (None: no keys).
 
         `names_suffice`: another worker is identified by its name, and uses this port. `paths` are those of the routes
-        (None: any), `scheme` is the one by which browsers reach the server (None: that of the connection).
+        (None: any), `scheme` is the one by which browsers reach the server (None: that of the connection). Errors are
+        plain JSON at a path for which one of `plain_errors` returns true.
         """
         self._paths = paths
         self._scheme = scheme
+        self._plain_errors = plain_errors
         self._bodies = Bodies()
         self._streams = Streams()
         self._app = app
@@ -98,7 +100,7 @@ class Edge:
             if message["type"] == "http.response.start":
                 statuses.append(message["status"])
                 given = message.setdefault("headers", [])
-                if message["status"] >= HTTPStatus.BAD_REQUEST and speaks_mem0(scope["path"]):
+                if message["status"] >= HTTPStatus.BAD_REQUEST and self._has_plain_errors(scope["path"]):
                     given = [(k, JSON if (k, v) == AS_PROBLEM else v) for k, v in given]
                 named = {name.lower() for name, _ in given}
                 if named.isdisjoint(ON_EVERY_ANSWER):
@@ -113,6 +115,9 @@ class Edge:
         finally:
             if statuses:
                 self._metrics.answered(_route(scope), statuses[0], time.perf_counter() - began)
+
+    def _has_plain_errors(self, path: str) -> bool:
+        return any(has_plain_errors(path) for has_plain_errors in self._plain_errors)
 
     async def _pass(
         self, scope: Scope, receive: Receive, send: Send, statuses: list[int], until_answered: ExitStack
@@ -163,7 +168,7 @@ class Edge:
             return refusal
         if self._authentication is None:
             admit_without_key(scope)
-        elif (refusal := await self._authentication.refusal(scope, until_answered)) is not None:
+        elif not is_open(scope) and (refusal := await self._authentication.refusal(scope, until_answered)) is not None:
             return refusal
         return None if self._paths is None else self._paths.denial(scope)
 

@@ -87,21 +87,3 @@ def turn_view(found: FoundTurn) -> dict[str, Any]:
         "occurred_at": instant(said_at),
         "recorded_at": instant(found.turn.recorded_at),
     }
-
-
-def evatar_view(owner: Owner, memory: Memory) -> dict[str, Any]:
-    """Return a memory with the names of Evatar's data model."""
-    return {
-        "id": memory.memory_id,
-        "content": memory.content,
-        "memory_type": memory.memory_type,
-        "source_type": memory.source_type,
-        "source_id": memory.source_ref,
-        "category": memory.category,
-        "importance": memory.importance,
-        "access_count": memory.access_count,
-        "device_id": owner.user_id,
-        "created_at": instant(memory.formed_at),
-        "last_accessed": instant(memory.last_accessed_at),
-        "expires_at": instant(memory.expires_at),
-    }

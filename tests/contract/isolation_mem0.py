@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 from contract.isolation_world import AGENTS, SHARED_KEY, USERS
 
 from mnemolog.access.principal import Role
-from mnemolog.http.mem0.platform import ORGANISATION
-from mnemolog.http.mem0.shapes import Adding
+from mnemolog.extensions.mem0.platform import ORGANISATION
+from mnemolog.extensions.mem0.shapes import Adding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

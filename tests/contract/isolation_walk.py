@@ -30,8 +30,8 @@ from contract.isolation_world import (
 )
 from contract.wake_stream_client import WakeStream, open_wake_stream
 
+from mnemolog.extensions.mem0.paths import speaks_mem0
 from mnemolog.http.authentication import STREAMS
-from mnemolog.http.mem0.paths import speaks_mem0
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Iterator

@@ -13,9 +13,9 @@ from contract.front_door import front_door
 
 from mnemolog import AsyncClient
 from mnemolog.cli.commands.export import salvage
-from mnemolog.cli.commands.import_memories import import_
 from mnemolog.cli.invocation import CommandFailed, Surroundings
 from mnemolog.cli.output import Output
+from mnemolog.extensions.migration.command import import_
 from mnemolog.http.app import make_http
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from mnemolog.imports.snapshot import parse_snapshot
 from schemas.instant import read_instant
 
 if TYPE_CHECKING:
-    from mnemolog.cli.migrations.rows import Rows
+    from mnemolog.extensions.migration.rows import Rows
 
 
 def memories(rows: Rows) -> list[dict[str, Any]]:

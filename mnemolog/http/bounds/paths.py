@@ -8,8 +8,7 @@ from urllib.parse import unquote_to_bytes
 
 from fastapi.routing import APIRoute
 
-from mnemolog.http.authentication import WITHOUT_KEY
-from mnemolog.http.permissions import permit_role
+from mnemolog.http.permissions import OPEN, access_of, permit_role
 from mnemolog.http.problems import Problem, no_route, not_offered, problem
 
 if TYPE_CHECKING:
@@ -22,9 +21,13 @@ if TYPE_CHECKING:
 FOUND: Final = "mnemolog.route"
 """The member of a request's scope that holds the route which answers it."""
 
-
 USER_PATH: Final = "/v1/users/{user_id:text}"
 """The path at which a user is erased."""
+
+
+def is_open(scope: Scope) -> bool:
+    """Return whether the route that was found has no personal data, so that a request needs no key."""
+    return FOUND in scope and access_of(scope[FOUND].endpoint) is OPEN
 
 
 class Paths:
@@ -55,8 +58,6 @@ class Paths:
 
     def denial(self, scope: Scope) -> Response | None:
         """Return the refusal if the roles of the request's key do not allow the route that was found, or None."""
-        if scope["path"] in WITHOUT_KEY:
-            return None
         route: Route = scope[FOUND]
         try:
             permit_role(scope, route.endpoint)

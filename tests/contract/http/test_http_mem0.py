@@ -12,7 +12,7 @@ from contract.keyed_door import Caller, KeyedDoor, keyed_door
 
 from mnemolog.access import key_file
 from mnemolog.access.principal import Role
-from mnemolog.http.mem0 import requests
+from mnemolog.extensions.mem0 import requests
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -15,11 +15,11 @@ from contract.front_door import FrontDoor, front_door, turn
 from contract.wake_calls import ask_for_each_status
 from contract.wake_stream_client import open_wake_stream
 
+from mnemolog.extensions.evatar.route import EvatarMemories
 from mnemolog.http.app import make_http
 from mnemolog.http.bounds.bodies import MAX_BODY_BYTES
 from mnemolog.http.changes.models import Changes
 from mnemolog.http.models import context_responses, responses, wakes
-from mnemolog.http.routes.evatar import EvatarMemories
 from mnemolog.http.routes.tools import Tools
 from mnemolog.http.routing import _ProcessRoute
 from mnemolog.http.stats import NamedCounts

@@ -31,10 +31,10 @@ from support.foreign_files import (
 from mnemolog import AsyncClient, NotFound, Refused, ServerFailed
 from mnemolog.cli.commands.drain import drain
 from mnemolog.cli.commands.export import export
-from mnemolog.cli.commands.import_memories import import_
 from mnemolog.cli.invocation import CommandFailed
 from mnemolog.cli.output import Output
 from mnemolog.client.client import Client
+from mnemolog.extensions.migration.command import import_
 from mnemolog.http.app import make_http
 
 if TYPE_CHECKING:

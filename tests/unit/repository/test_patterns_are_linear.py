@@ -39,7 +39,7 @@ TOO_QUICK_TO_TELL = 0.03
 HUNG = 10.0
 """Seconds of processor time. What is linear takes less than one."""
 MATCHED_WHERE_IT_STANDS = {
-    "mnemolog.cli.migrations.json_arrays._STRING_END#0",
+    "mnemolog.extensions.migration.json_arrays._STRING_END#0",
     *(f"streams.extraction.model.document._STRINGS#{number}" for number in range(5)),
 }
 """Patterns that nothing searches with: they are tried at one place."""

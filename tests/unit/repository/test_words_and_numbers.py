@@ -10,10 +10,10 @@ from support.given import given
 from support.own_words import OwnWordsHere
 from support.tables import each
 
+from mnemolog.extensions.evatar.route import EvatarsMemories
 from mnemolog.http.models.context_requests import Context
 from mnemolog.http.models.memory_requests import NewMemory
 from mnemolog.http.models.requests import DEFAULT_LIMIT, MAX_PAGE_SIZE, MemoriesAsked, Search
-from mnemolog.http.routes.evatar import EvatarsMemories
 from mnemolog.settings import from_environment
 from mnemolog.worker.greeting import PROMPT
 from projections.queries.prompt import FREE_ATTRIBUTES, FREE_EPISODES

@@ -12,15 +12,15 @@ import orjson
 import pytest
 from support.tables import each
 
-from mnemolog.cli.chats.claude import _shown
-from mnemolog.cli.chats.sources import Export
 from mnemolog.cli.lines.event_lines import BadLine, EventLine
-from mnemolog.cli.migrations.rows import Unreadable
+from mnemolog.extensions.migration.chats.claude import _shown
+from mnemolog.extensions.migration.chats.sources import Export
+from mnemolog.extensions.migration.rows import Unreadable
 from schemas.inputs.input_events import new_event
 from schemas.instant import read_instant
 
 if TYPE_CHECKING:
-    from mnemolog.cli.migrations.systems import Chats
+    from mnemolog.extensions.migration.systems import Chats
 
 SAMPLES = Path(__file__).parents[3] / "data" / "chats"
 NOW = read_instant("2026-11-29")

@@ -10,9 +10,9 @@ import orjson
 import pytest
 from support.tables import each
 
-from mnemolog.cli.migrations import json_arrays
-from mnemolog.cli.migrations.powermem import powermem_rows
-from mnemolog.cli.migrations.rows import BadRow, Unreadable, instant
+from mnemolog.extensions.migration import json_arrays
+from mnemolog.extensions.migration.powermem import powermem_rows
+from mnemolog.extensions.migration.rows import BadRow, Unreadable, instant
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -19,9 +19,9 @@ from support.foreign_files import (
 from support.migrating import bad, memories
 
 from mnemolog.cli.lines.event_lines import BadLine
-from mnemolog.cli.migrations.evatar import evatar_rows
-from mnemolog.cli.migrations.luna import luna_rows
-from mnemolog.cli.migrations.rows import Unreadable
+from mnemolog.extensions.migration.evatar import evatar_rows
+from mnemolog.extensions.migration.luna import luna_rows
+from mnemolog.extensions.migration.rows import Unreadable
 
 if TYPE_CHECKING:
     from pathlib import Path

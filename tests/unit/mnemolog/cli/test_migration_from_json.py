@@ -18,9 +18,9 @@ from support.foreign_files import (
 from support.migrating import bad, memories
 
 from mnemolog.cli.lines.event_lines import EventLine
-from mnemolog.cli.migrations.chromadb import chromadb_rows
-from mnemolog.cli.migrations.powermem import powermem_rows
-from mnemolog.cli.migrations.rows import Unreadable
+from mnemolog.extensions.migration.chromadb import chromadb_rows
+from mnemolog.extensions.migration.powermem import powermem_rows
+from mnemolog.extensions.migration.rows import Unreadable
 
 if TYPE_CHECKING:
     from pathlib import Path

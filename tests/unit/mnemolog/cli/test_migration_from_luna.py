@@ -14,7 +14,7 @@ from support.foreign_files import (
 from support.migrating import bad, memories
 
 from mnemolog.cli.lines.event_lines import BadLine
-from mnemolog.cli.migrations.luna import luna_rows
+from mnemolog.extensions.migration.luna import luna_rows
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,7 @@ import orjson
 import pytest
 from support.migrating import bad, memories
 
-from mnemolog.cli.migrations.mem0 import mem0_rows
+from mnemolog.extensions.migration.mem0 import mem0_rows
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from operator import itemgetter
 
-from mnemolog.http.mem0.memories import Foremost
+from mnemolog.extensions.mem0.memories import Foremost
 
 
 def test_of_the_memories_of_many_users_no_more_are_held_than_are_wanted():

@@ -12,6 +12,7 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel, Field
 from support.tables import each
 
+from mnemolog.hooks import extensions
 from mnemolog.http.app import ROUTES
 from mnemolog.http.bounds.json_body import MAX_VALUES
 from mnemolog.http.forwarding import BODY
@@ -152,7 +153,8 @@ def test_a_route_that_takes_what_a_plan_does_not_know_has_none(function: Any):
 
 
 def test_every_route_about_memory_has_a_plan():
-    given = (route for module in ROUTES for route in module.router.routes)
+    given = [route for module in ROUTES for route in module.router.routes]
+    given += [route for extension in extensions() for route in extension.routes()]
     found = [route for route in given if isinstance(route, MemoryRoute)]
     assert [route.path for route in found if plan_of(route) is None] == []
     assert len(found) > 100
