@@ -21,8 +21,8 @@ from starlette.routing import Match
 from mnemolog import AsyncClient
 from mnemolog.cli.program import program
 from mnemolog.client.exchange import export_call
+from mnemolog.extensions.mcp.tools import MEMORY_TOOLS
 from mnemolog.http.app import make_http
-from mnemolog.http.mcp.tools import MEMORY_TOOLS
 from mnemolog.http.permissions import Access, Reach, access_of, is_reading
 from mnemolog.http.tool_definitions import TOOLS
 from mnemolog.settings import from_environment

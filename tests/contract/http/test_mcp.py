@@ -14,7 +14,7 @@ from mcp.shared.exceptions import MCPError
 from support.free_ports import free_ports
 from support.mnemolog_up import ForkedUp
 
-from mnemolog.http.mcp.route import MISSING
+from mnemolog.extensions.mcp.route import MISSING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

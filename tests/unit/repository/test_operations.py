@@ -9,8 +9,8 @@ import pytest
 from operations import PAGE, Operation, calls, commands, operation_at, operation_of, operations, page
 
 from mnemolog import AsyncClient
+from mnemolog.extensions.mcp.tools import MEMORY_TOOLS
 from mnemolog.http.app import make_http
-from mnemolog.http.mcp.tools import MEMORY_TOOLS
 from mnemolog.http.models import responses
 from mnemolog.http.tool_definitions import TOOLS
 from mnemolog.http.tracing import OPERATIONS
@@ -19,7 +19,7 @@ from mnemolog.worker.worker import Worker
 
 if TYPE_CHECKING:
     from mnemolog.client.call import Call
-    from mnemolog.http.mcp.tools import RoutedTool
+    from mnemolog.extensions.mcp.tools import RoutedTool
     from mnemolog.http.tool_definitions import Tool
 
 WITHOUT_METHOD: Final = {

@@ -44,7 +44,7 @@ async def exchange(
 def _exchange(request: Request, user_id: str, agent_id: str | None, app_id: str | None) -> Response:
     """Return the answer. Raises Problem if the extra is not installed."""
     try:
-        from mnemolog.http.mcp.server import Caller, Exchange  # noqa: PLC0415 - slow to import, and rarely used
+        from mnemolog.extensions.mcp.server import Caller, Exchange  # noqa: PLC0415 - slow to import, and rarely used
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in {"mcp", "mcp_types"}:
             raise
