@@ -3,8 +3,8 @@
 What users import is here; each name is loaded on first use, and the client loads nothing else. The folders: `settings`
 is the frozen value that everything is built from, `worker` the composition root, `http` and `cli` the two doors,
 `client` the Python client, `integrations` the stores and tools of other frameworks, and `extensions` what joins by
-`hooks` and can be taken away. Behind the doors are `publishing`, `commands`, `imports`, `changes`, `webhooks`, `wakes`
-and `operations`. `cluster` reaches the other workers, `log` opens and watches the log, `access` says who may do what,
+`hooks` and can be taken away. Behind the doors are `publishing`, `commands`, `imports`, `changes`, `wakes` and
+`operations`. `cluster` reaches the other workers, `log` opens and watches the log, `access` says who may do what,
 `telemetry` makes traces, `diagnostics` is the doctor, `terminal` draws tables and bars.
 """
 

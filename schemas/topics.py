@@ -65,7 +65,7 @@ REPLACEMENTS: Final = Topic(
     "mnemolog.replacements", (), single_partition=True, max_record_bytes=MAX_LETTER_BYTES, compacted=True
 )
 WEBHOOKS: Final = Topic(
-    "mnemolog.webhooks", (WebhookSet, WebhookSecretSet, WebhookMoved, WebhookRemoved), single_partition=True
+    "mnemolog.extensions.webhooks", (WebhookSet, WebhookSecretSet, WebhookMoved, WebhookRemoved), single_partition=True
 )
 WEBHOOK_PROGRESS: Final = Topic("mnemolog.webhook-progress", (WebhookProgress,), single_partition=True, compacted=True)
 DEAD_LETTERS: Final = Topic("mnemolog.dead-letters", (DeadLetter,), max_record_bytes=MAX_LETTER_BYTES)

@@ -41,7 +41,6 @@ from mnemolog.http.routes import (
     wakes,
 )
 from mnemolog.http.routing import RouteStack
-from mnemolog.http.webhooks import route as webhooks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,7 +63,6 @@ ROUTES: Final = (
     agents,
     wakes,
     changes,
-    webhooks,
     stats,
     exchange,
     tools,

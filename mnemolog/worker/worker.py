@@ -28,6 +28,7 @@ from mnemolog.commands.recalls import Recalls
 from mnemolog.commands.sharing import Sharer
 from mnemolog.commands.similar import SimilarMemories
 from mnemolog.commands.wakes import WakeCommands
+from mnemolog.hooks import Collaborators, extensions
 from mnemolog.imports.importer import Importer
 from mnemolog.imports.memories import MemoryImporter
 from mnemolog.imports.wakes import WakeImporter
@@ -60,12 +61,10 @@ from mnemolog.operations.vector_spaces import VectorSpaces
 from mnemolog.publishing.publisher import Publisher
 from mnemolog.publishing.router import PublishRouter
 from mnemolog.publishing.states import EventStates
+from mnemolog.receivers import Receivers
 from mnemolog.tls import client_context
 from mnemolog.wakes.settings import WakeSettings
 from mnemolog.wakes.stream import WakeStreams
-from mnemolog.webhooks.deliveries import Deliveries
-from mnemolog.webhooks.receivers import Receivers
-from mnemolog.webhooks.registered import Webhooks
 from mnemolog.worker import components
 from mnemolog.worker.background import (
     BackgroundTasks,
@@ -251,20 +250,13 @@ class Worker:
         self._retrying_log = RetryingReads(self.log)
         self.policies = Policies(self._retrying_log)
         await self.policies.follow()
-        await self._open_webhooks(inner)
+        self.receivers = Receivers(self.settings.private_receivers, tls=client_context(None))
+        self._exits.push_async_callback(self.receivers.aclose)
         self.redactions = Redactions(self.policies, actions_of(self.settings.redaction or ""), self.metrics.redacted)
         if isinstance(inner, KafkaLog):
             # As early as possible, so that the group settles while this worker starts.
             self._membership = Membership(self.settings, inner, self.url)
             await self._membership.release_former_process()
-
-    async def _open_webhooks(self, inner: SqliteLog | KafkaLog) -> None:
-        """Read the webhooks and their secrets. Kafka compacts their topic itself."""
-        compact = inner.compact if isinstance(inner, SqliteLog) else None
-        self.webhooks = Webhooks(self._retrying_log, RetryingReads(inner), compact=compact)
-        await self.webhooks.follow()
-        self.receivers = Receivers(self.settings.private_receivers, tls=client_context(None))
-        self._exits.push_async_callback(self.receivers.aclose)
 
     async def _open_log(self) -> SqliteLog | KafkaLog:
         """Open the configured log; a subclass may wrap it."""
@@ -499,16 +491,18 @@ class Worker:
         )
         self.change_feed = ChangeFeed(shards, peers, clock, is_in_session=self.is_in_session, fail=self.fail)
         self.change_streams = ChangeStreams(self.change_feed, self.stopping)
-        self.deliveries = Deliveries(
-            self.webhooks,
-            self.change_feed,
-            self.receivers,
+        collaborators = Collaborators(
             log=self.log,
+            inner=self._inner_log,
             shards=shards,
             clock=clock,
+            change_feed=self.change_feed,
+            receivers=self.receivers,
             is_in_session=self.is_in_session,
             counted=self.metrics.counted,
         )
+        found = (extension.worker_part(collaborators) for extension in extensions())
+        self.parts = [part for part in found if part is not None]
         memory_importer = MemoryImporter(shards, self.commands, self.embedder, clock)
         wake_importer = WakeImporter(shards, self.commands, self.wake_commands, self.embedder, clock)
         self.importer = Importer(shards, peers, clock, memory_importer, wake_importer, ids=self.sealing.word_ids)
@@ -535,7 +529,7 @@ class Worker:
             clock=self.clock,
             erase_from_built=self.rebuilder.erase_from_built,
         )
-        self.user_erasures = UserErasures(erasure_parts, self.webhooks)
+        self.user_erasures = UserErasures(erasure_parts, [part.erase for part in self.parts])
         self.memory_erasures = MemoryErasures(erasure_parts)
         self.erasure_list = ErasureList(erasure_parts.receipts, self.cluster.ask_others)
         self.erasure_recovery = ErasureRecovery(
@@ -608,13 +602,13 @@ class Worker:
             self.retention.run,
             self.wake_scheduler.run,
             self.wake_settings.run,
-            self.deliveries.run,
             self.usage.run,
             self.clocks.run,
             self.head_keeper.run,
             self.reembedder.run,
             self.queries.index_search.turn_vectors.keep_made,
             *(scheduler.run for scheduler in self.tick_schedulers),
+            *(part.run for part in self.parts),
         ]
         if not self.settings.is_embedded:  # there may be other workers
             group = GroupMaintenance(self.shards, self.cluster, self.rebuild, self.usage)

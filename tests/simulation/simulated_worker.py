@@ -21,6 +21,8 @@ from support.master_key import MASTER_KEY
 
 from mnemolog.clock.trusted_clock import TrustedClock
 from mnemolog.commands.commands import Commands
+from mnemolog.extensions.webhooks.part import erase_webhooks
+from mnemolog.extensions.webhooks.registered import Webhooks
 from mnemolog.log.sealing import Sealing
 from mnemolog.log.word_ids import WordIds
 from mnemolog.operations.erasing.erasure import ErasureParts, NothingKnown
@@ -29,7 +31,6 @@ from mnemolog.operations.erasing.receipts import ErasureList
 from mnemolog.operations.erasing.recovery import ErasureRecovery
 from mnemolog.operations.erasing.user_erasures import UserErasures
 from mnemolog.settings import from_environment
-from mnemolog.webhooks.registered import Webhooks
 from projections.index.embedded.index import EmbeddedIndex
 from projections.index.sync import IndexSync
 from projections.partitions.assignment import NotHeld
@@ -302,7 +303,7 @@ class SimulatedWorker:
             clock=self.clock,
             erase_from_built=_nothing_is_built,
         )
-        self._user_erasures = UserErasures(parts, Webhooks(self.log, world.log))
+        self._user_erasures = UserErasures(parts, [partial(erase_webhooks, Webhooks(self.log, world.log), world.log)])
         self._memory_erasures = MemoryErasures(parts)
         listed = ErasureList(parts.receipts, _nobody)
         self._recovery = ErasureRecovery(parts, self._user_erasures, self._memory_erasures, listed)

@@ -10,21 +10,18 @@ from mnemolog.operations.erasing.erasure import ErasedBefore, NotErasedYet, Noth
 from mnemolog.operations.erasing.receipts import Erasure, receipt_id_of
 from projections.state.evolve import events_of
 from projections.state.memory import ACTIVE
-from schemas.identity import GLOBAL_USER, derived_id
 from schemas.instant import instant
 from schemas.log import Position
-from schemas.messages.envelope import Envelope
 from schemas.messages.erasure import Cut, EraseUser, UserErased
-from schemas.messages.webhooks import WebhookRemoved
-from schemas.topics import DEAD_LETTERS, INBOX, INPUTS, KEYS, LEDGER, WEBHOOKS
+from schemas.topics import DEAD_LETTERS, INBOX, INPUTS, KEYS, LEDGER
 from streams.transports.sqlite.log import SqliteLog
 from streams.transports.sqlite.rewriting import clear_stale_bytes, offsets_of, overwrite
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
     from datetime import datetime
 
     from mnemolog.operations.erasing.erasure import ErasureParts
-    from mnemolog.webhooks.registered import Webhooks
     from schemas.identity import Owner
 
 log = logging.getLogger("mnemolog")
@@ -33,9 +30,12 @@ log = logging.getLogger("mnemolog")
 class UserErasures:
     """Erases users of this worker's partitions, and previews their erasures."""
 
-    def __init__(self, parts: ErasureParts, webhooks: Webhooks) -> None:
+    def __init__(
+        self, parts: ErasureParts, erase_beside: Sequence[Callable[[Owner, datetime], Awaitable[None]]] = ()
+    ) -> None:
+        """`erase_beside` remove what extensions hold of a user and have held before an instant."""
         self._parts = parts
-        self._webhooks = webhooks
+        self._erase_beside = erase_beside
 
     async def preview(self, owner: Owner) -> dict[str, Any]:
         """Return what an erasure would remove, and what would remain readable. Raises NotHeld, LogUnavailable."""
@@ -168,7 +168,8 @@ class UserErasures:
     async def _delete_beside(self, owner: Owner, event: UserErased) -> int:
         """Delete the copies outside the active shards; return how many generations no longer have the user."""
         generations = await self._parts.copies.delete(owner)
-        await self._remove_webhooks(owner, event.erased_at)
+        for erase in self._erase_beside:
+            await erase(owner, event.erased_at)
         if isinstance(self._parts.inner, SqliteLog):
             partition = self._parts.shards.partition(owner)
             # The item and the decision of the erasure itself stay, because every later fold of the log needs them.
@@ -187,25 +188,6 @@ class UserErasures:
             await replacements.trim(lambda *_: False)
         await self._parts.shards.of(owner).clear_deleted()
         return generations
-
-    async def _remove_webhooks(self, owner: Owner, erased_at: datetime) -> None:
-        """Remove the webhooks about a user, because they name the user. Those registered since the erasure stay."""
-        await self._webhooks.follow()
-        mine = [
-            one
-            for one in self._webhooks.of(owner.tenant)
-            if one.user_id == owner.user_id and one.message.envelope.occurred_at <= erased_at
-        ]
-        if mine and isinstance(self._parts.inner, SqliteLog):
-            await overwrite(self._parts.inner, WEBHOOKS.name, 0, owner.key, max(one.offset for one in mine) + 1)
-        for one in mine:
-            envelope = Envelope(
-                event_id=derived_id("webhook-erased", one.webhook_id),
-                tenant=owner.tenant,
-                user_id=GLOBAL_USER,
-                occurred_at=erased_at,
-            )
-            await self._webhooks.remove(WebhookRemoved(envelope=envelope, webhook_id=one.webhook_id))
 
 
 def _moment(erasure: Erasure) -> datetime:

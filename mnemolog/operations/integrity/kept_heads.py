@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from prometheus_client import Metric
 
     from mnemolog.operations.erasing.receipts import Receipts
+    from mnemolog.receivers import Receivers
     from mnemolog.settings import Settings
-    from mnemolog.webhooks.receivers import Receivers
     from projections.partitions.shards import Shards
     from schemas.instant import Clock
 

@@ -8,6 +8,7 @@ import pytest
 from contract.front_door import front_door, turn
 
 from mnemolog.diagnostics.residue import find_residue
+from mnemolog.extensions.webhooks.part import part_of
 from mnemolog.log.connection import opened_log
 from mnemolog.log.sealing import seal_log
 from mnemolog.operations import encryption
@@ -125,7 +126,7 @@ async def test_a_log_in_clear_goes_on_and_what_is_new_is_sealed(tmp_path: Path):
 async def test_how_far_webhooks_are_lies_in_clear_as_before_and_is_not_lost(tmp_path: Path):
     async with front_door(tmp_path, encryption="off", webhook_hosts="127.0.0.1") as door:
         made = (await door.post("/v1/webhooks", {"url": HOOK})).json()
-        webhooks = door.worker.webhooks
+        webhooks = part_of(door.worker).webhooks
         held = webhooks.get(made["webhook_id"])
         assert held is not None
         await webhooks.write(held.progress)

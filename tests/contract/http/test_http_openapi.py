@@ -16,6 +16,7 @@ from contract.wake_calls import ask_for_each_status
 from contract.wake_stream_client import open_wake_stream
 
 from mnemolog.extensions.evatar.route import EvatarMemories
+from mnemolog.extensions.webhooks import models as webhook_models
 from mnemolog.http.app import make_http
 from mnemolog.http.bounds.bodies import MAX_BODY_BYTES
 from mnemolog.http.changes.models import Changes
@@ -23,7 +24,6 @@ from mnemolog.http.models import context_responses, responses, wakes
 from mnemolog.http.routes.tools import Tools
 from mnemolog.http.routing import _ProcessRoute
 from mnemolog.http.stats import NamedCounts
-from mnemolog.http.webhooks import models as webhook_models
 from schemas.identity import Owner
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ import pytest
 from contract.isolation_walk import routes_of
 from fastapi.dependencies.utils import get_dependant
 
+from mnemolog.extensions.webhooks import route as webhooks
 from mnemolog.http import dependencies
 from mnemolog.http.app import make_http
 from mnemolog.http.dependencies import CommandId, CurrentWorker, OwnerInPath, Tenant
 from mnemolog.http.permissions import OF_TOOLS, OF_USERS, OF_USERS_OR_ALL, PUBLISHING, Access, Reach, access_of
 from mnemolog.http.routing import routes
-from mnemolog.http.webhooks import route as webhooks
 from mnemolog.settings import from_environment
 from mnemolog.worker.worker import Worker
 

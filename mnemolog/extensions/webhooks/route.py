@@ -8,13 +8,22 @@ from typing import Annotated, Any
 from fastapi import Depends, Response
 
 from mnemolog.changes.feed import ChangesWanted
+from mnemolog.extensions.webhooks import registered
+from mnemolog.extensions.webhooks.models import (
+    NewSecret,
+    NewWebhook,
+    RegisteredWebhook,
+    Removed,
+    Replay,
+    Webhook,
+    Webhooks,
+)
+from mnemolog.extensions.webhooks.part import part_of
+from mnemolog.extensions.webhooks.signature import new_secret, read_secret, spelt
 from mnemolog.http.dependencies import Caller, CommandEnvelope, CurrentWorker, Tenant
 from mnemolog.http.permissions import OF_WEBHOOKS
 from mnemolog.http.problems import Problem
 from mnemolog.http.routing import answer, refused, routes
-from mnemolog.http.webhooks.models import NewSecret, NewWebhook, RegisteredWebhook, Removed, Replay, Webhook, Webhooks
-from mnemolog.webhooks import registered
-from mnemolog.webhooks.signature import new_secret, read_secret, spelt
 from schemas.identity import GLOBAL_USER, derived_id
 from schemas.instant import instant
 from schemas.messages.envelope import Sealed
@@ -33,8 +42,8 @@ def _may_see(caller: Caller, known: registered.Webhook) -> bool:
 
 async def _known(webhook_id: str, worker: CurrentWorker, caller: Caller, tenant: Tenant) -> registered.Webhook:
     """Return a webhook of the tenant. Raises Problem."""
-    await worker.webhooks.follow()
-    known = worker.webhooks.get(webhook_id)
+    await part_of(worker).webhooks.follow()
+    known = part_of(worker).webhooks.get(webhook_id)
     if known is None or known.tenant != tenant or not _may_see(caller, known):
         raise Problem(HTTPStatus.NOT_FOUND, f"there is no webhook {webhook_id!r}")
     return known
@@ -61,7 +70,7 @@ async def register(body: NewWebhook, worker: CurrentWorker, envelope: CommandEnv
         after=await worker.change_feed.begin(wanted, body.after),
     )
     try:
-        webhook = await worker.webhooks.set(message)
+        webhook = await part_of(worker).webhooks.set(message)
     except registered.WebhookRefused as refusal:
         raise Problem(HTTPStatus.CONFLICT, str(refusal)) from refusal
     if not _says_the_same(webhook.message, message, keeps_secret=body.secret is None):
@@ -72,8 +81,8 @@ async def register(body: NewWebhook, worker: CurrentWorker, envelope: CommandEnv
 @router.get("", response_model=Webhooks)
 async def webhooks(worker: CurrentWorker, caller: Caller, tenant: Tenant) -> Response:
     """Return the tenant's webhooks with their progress; a key for some users sees only theirs."""
-    await worker.webhooks.follow()
-    return answer({"items": [_view(one) for one in worker.webhooks.of(tenant) if _may_see(caller, one)]})
+    await part_of(worker).webhooks.follow()
+    return answer({"items": [_view(one) for one in part_of(worker).webhooks.of(tenant) if _may_see(caller, one)]})
 
 
 @router.get("/{webhook_id}", response_model=Webhook, responses=UNKNOWN)
@@ -86,7 +95,7 @@ async def webhook(known: Known) -> Response:
 async def remove(known: Known, worker: CurrentWorker, envelope: CommandEnvelope) -> Response:
     """Remove a webhook; a delivery that is on its way may still arrive."""
     webhook_id = known.message.webhook_id
-    await worker.webhooks.remove(WebhookRemoved(envelope=envelope, webhook_id=webhook_id))
+    await part_of(worker).webhooks.remove(WebhookRemoved(envelope=envelope, webhook_id=webhook_id))
     return answer({"webhook_id": webhook_id, "removed": True})
 
 
@@ -101,7 +110,7 @@ async def set_secret(known: Known, body: NewSecret, worker: CurrentWorker, envel
         both_until=envelope.occurred_at + timedelta(seconds=body.both_for),
     )
     try:
-        was_set = await worker.webhooks.set_secret(message)
+        was_set = await part_of(worker).webhooks.set_secret(message)
     except registered.WebhookUnknown as unknown:  # removed at this moment
         raise Problem(HTTPStatus.NOT_FOUND, str(unknown)) from unknown
     if body.secret is not None and was_set.secret != message.secret:
@@ -116,7 +125,7 @@ async def replay(known: Known, body: Replay, worker: CurrentWorker, envelope: Co
     after = await worker.change_feed.begin(wanted, body.after)
     move = WebhookMoved(envelope=envelope, webhook_id=known.message.webhook_id, after=after, only_back=False)
     try:
-        return answer(_view(await worker.webhooks.move(move)))
+        return answer(_view(await part_of(worker).webhooks.move(move)))
     except registered.WebhookUnknown as unknown:  # removed at this moment
         raise Problem(HTTPStatus.NOT_FOUND, str(unknown)) from unknown
 

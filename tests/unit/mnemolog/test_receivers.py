@@ -13,7 +13,7 @@ import pytest
 from support.tables import each
 from support.webhook_receiver import webhook_receiver
 
-from mnemolog.webhooks.receivers import AddressRefused, Receivers, is_public, retry_after
+from mnemolog.receivers import AddressRefused, Receivers, is_public, retry_after
 
 if TYPE_CHECKING:
     from collections.abc import Callable

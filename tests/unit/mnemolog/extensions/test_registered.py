@@ -10,7 +10,7 @@ from itertools import permutations
 import pytest
 from support.memory_log import MemoryLog
 
-from mnemolog.webhooks.registered import MAX_SECRETS, Webhook, WebhookRefused, Webhooks, WebhookUnknown
+from mnemolog.extensions.webhooks.registered import MAX_SECRETS, Webhook, WebhookRefused, Webhooks, WebhookUnknown
 from schemas.identity import GLOBAL_USER
 from schemas.log import NewRecord
 from schemas.messages.envelope import Envelope, Sealed

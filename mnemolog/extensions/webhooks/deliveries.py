@@ -16,8 +16,8 @@ import orjson
 
 from mnemolog.changes.feed import ChangesWanted, UnknownCursor
 from mnemolog.cluster.peers import PeerUnavailable
-from mnemolog.webhooks.receivers import AddressRefused
-from mnemolog.webhooks.signature import signed_headers
+from mnemolog.extensions.webhooks.signature import signed_headers
+from mnemolog.receivers import AddressRefused
 from projections.partitions.assignment import NotHeld
 from projections.shard.errors import ShardUnavailable
 from schemas import codec
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from mnemolog.changes.feed import ChangeFeed
-    from mnemolog.webhooks.receivers import Receivers
-    from mnemolog.webhooks.registered import Webhook, Webhooks
+    from mnemolog.extensions.webhooks.registered import Webhook, Webhooks
+    from mnemolog.receivers import Receivers
     from projections.partitions.shards import Shards
     from schemas.instant import Clock
     from schemas.log import Log

@@ -1,4 +1,4 @@
-"""The receivers of webhooks, reached over HTTP: no redirects, no proxies, no private addresses unless allowed."""
+"""Receivers of posts, reached over HTTP: no redirects, no proxies, no private addresses unless allowed."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ class Answer:
 
 
 class Receivers:
-    """Posts to the receivers of webhooks, on connections that are kept alive.
+    """Posts to receivers, on connections that are kept alive.
 
-    Addresses are checked when a connection is opened, not when the webhook is set, because a name may resolve to
+    Addresses are checked when a connection is opened, not when an address is set, because a name may resolve to
     another address later.
     """
 

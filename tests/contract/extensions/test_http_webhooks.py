@@ -16,7 +16,8 @@ from support.webhook_receiver import WebhookReceiver, webhook_receiver
 
 from mnemolog.access import key_file
 from mnemolog.access.principal import Role
-from mnemolog.webhooks import deliveries
+from mnemolog.extensions.webhooks import deliveries
+from mnemolog.extensions.webhooks.part import part_of
 from schemas.topics import WEBHOOK_PROGRESS, WEBHOOKS
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def soon(monkeypatch: pytest.MonkeyPatch):
 @asynccontextmanager
 async def opened(folder: Path, **settings: object) -> AsyncIterator[FrontDoor]:
     async with front_door(folder, webhook_hosts="127.0.0.1", **settings) as door:
-        door.worker.deliveries._first_pause_seconds = 0.05
+        part_of(door.worker).deliveries._first_pause_seconds = 0.05
         yield door
 
 
@@ -149,7 +150,7 @@ async def test_after_a_restart_it_goes_on_where_it_was(tmp_path: Path, receiver:
 async def test_a_delivery_that_is_given_up_is_a_dead_letter_and_comes_when_it_is_sent_back(
     door: FrontDoor, receiver: WebhookReceiver
 ):
-    door.worker.deliveries._given_up_after = timedelta(0)
+    part_of(door.worker).deliveries._given_up_after = timedelta(0)
     receiver.statuses = [500]
     webhook = await register(door, receiver)
     lost = await door.remember("saw a fox", "u1")
@@ -331,7 +332,7 @@ async def test_webhooks_are_the_tenants_own_and_need_its_administrator(
 
 
 async def test_there_are_only_so_many(door: FrontDoor, receiver: WebhookReceiver):
-    door.worker.webhooks._max_webhooks = 2
+    part_of(door.worker).webhooks._max_webhooks = 2
     for _ in range(2):
         await register(door, receiver)
     refused = await door.post("/v1/webhooks", {"url": receiver.url})

@@ -5,12 +5,12 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from mnemolog.changes.feed import TYPES
+from mnemolog.extensions.webhooks.signature import read_secret
 from mnemolog.http.changes.models import MAX_CURSOR_CHARACTERS, ChangeType
 from mnemolog.http.models.body import Body
 from mnemolog.http.models.requests import Id, UserOrNone
 from mnemolog.http.models.responses import Shape
-from mnemolog.webhooks.receivers import MAX_URL_CHARACTERS
-from mnemolog.webhooks.signature import read_secret
+from mnemolog.receivers import MAX_URL_CHARACTERS
 
 MAX_SECRET_CHARACTERS = 128
 DEFAULT_BOTH_SECONDS = 24 * 60 * 60
