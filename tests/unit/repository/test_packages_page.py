@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import sys
 import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -14,6 +17,9 @@ PAGE = (ROOT / "docs" / "reference" / "packages.md").read_text("utf-8")
 PACKAGES, EXTRAS = PAGE.split("\n## Extras\n")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 GIVEN = {"faust-streaming", "aiokafka", "weaviate-client", "openai", "fastavro", "prometheus-client"}
+PARTS = {"mcp-types", "opentelemetry-api", "pydantic-core"}
+"""Packages that come with one that is required or an extra's, and belong to it."""
+OURS = ("schemas", "projections", "streams", "mnemolog")
 MOST = 68
 """How many packages an installation has at most. A new dependency has to replace one, or become an extra."""
 
@@ -45,7 +51,28 @@ def test_every_package_of_an_installation_is_named_once_with_who_requires_it_and
     assert [name for name, _, purpose in named if not purpose] == []
 
 
-def test_what_mnemolog_imports_is_what_it_requires():
+def imported() -> set[str]:
+    """Return the names of all modules outside ours and the standard library that ours import, up to the first dot."""
+    found = set()
+    for file in (file for folder in OURS for file in (ROOT / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.Import):
+                found |= {one.name.partition(".")[0] for one in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                found.add(node.module.partition(".")[0])
+    return found - set(sys.stdlib_module_names) - set(OURS)
+
+
+def test_what_mnemolog_imports_is_required_or_an_extra():
+    named = names(PROJECT["dependencies"]) | PARTS
+    named = named.union(*(names(wanted) for wanted in PROJECT["optional-dependencies"].values()))
+    homes = packages_distributions()
+    assert [
+        one for one in imported() if named.isdisjoint(canonicalize_name(home) for home in homes.get(one, [one]))
+    ] == []
+
+
+def test_the_page_says_what_mnemolog_itself_imports():
     given, own, others = (
         {name.strip("`") for name, *_ in rows(part)} for part in re.split(r"^## ", PACKAGES, flags=re.MULTILINE)[1:]
     )
