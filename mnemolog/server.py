@@ -31,7 +31,7 @@ from projections.shard.errors import ShardDamaged, ShardUnavailable
 from schemas.codec import UnknownSchema
 from schemas.disclosure import describe
 from schemas.log import LogError
-from streams.registry.registry import RegistryRefused
+from streams.registry.protocol import RegistryRefused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator

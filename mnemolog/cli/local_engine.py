@@ -16,7 +16,7 @@ from projections.blocking_work import run_in_thread
 from projections.shard.errors import ShardDamaged, ShardUnavailable, find_damaged
 from schemas.codec import UnknownSchema
 from schemas.disclosure import describe
-from streams.registry.registry import RegistryRefused
+from streams.registry.protocol import RegistryRefused
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

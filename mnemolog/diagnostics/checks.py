@@ -43,8 +43,7 @@ from projections.shard.errors import find_damaged
 from schemas.disclosure import masked
 from schemas.log import LogError, LogLocked, LogUnavailable, UnknownTopic
 from schemas.topics import TOPICS
-from streams.registry.registry import SchemaRegistry
-from streams.registry.requests import RegistryUnavailable
+from streams.registry.protocol import NoRegistry, RegistryUnavailable
 from streams.sealing.key_files import KeysUnusable
 from streams.sealing.key_ring import KeysMissing
 from streams.sealing.master_key import MasterKeyUnknown
@@ -318,7 +317,7 @@ async def _index(settings: Settings) -> Check:
 
 
 async def _registry(settings: Settings) -> Check:
-    if not isinstance(registry := make_registry(settings), SchemaRegistry):
+    if isinstance(registry := make_registry(settings), NoRegistry):
         return Check("schema registry", ok=True, detail="none; registry Avro is not read")
     try:
         lacking, refusing = await registry.unregistered()

@@ -113,7 +113,7 @@ class _Application(FastAPI):
             document["security"] = [{"bearer": []}, {"apiKey": []}, {}]
             for route in self.routes:
                 if isinstance(route, APIRoute) and route.include_in_schema and access_of(route.endpoint) is OPEN:
-                    for operation in document["paths"][route.path].values():
+                    for operation in document["paths"][route.path_format].values():
                         operation["security"] = []
         return super().openapi()
 

@@ -25,8 +25,7 @@ from schemas.topics import INBOX, INPUTS
 from schemas.vocabulary.words import RETENTION
 from streams.decisions.decay_policies.registry import POLICIES
 from streams.decisions.parameters import Parameters
-from streams.registry.cache import SchemaCache
-from streams.registry.registry import NoRegistry, SchemaRegistry
+from streams.registry.protocol import NoRegistry
 from streams.ticks.scheduler import RETENTION_EVERY
 
 if TYPE_CHECKING:
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from projections.index.protocol import Index, LoadEntries
     from projections.queries.queries import Queries
     from streams.extraction.model.extractor import ModelExtractor
+    from streams.registry.protocol import Registry
     from streams.ticks.scheduler import TickScheduler
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -181,11 +181,14 @@ def episode_threshold(settings: Settings, model: str) -> float:
     return settings.similarity_threshold
 
 
-def make_registry(settings: Settings) -> SchemaRegistry | NoRegistry:
+def make_registry(settings: Settings) -> Registry | NoRegistry:
     """Return the configured schema registry, whose earlier answers are cached in the data directory."""
     url = settings.schema_registry_url
     if url is None:
         return NoRegistry()
+    from streams.registry.confluent.cache import SchemaCache  # noqa: PLC0415 - few workers have a registry
+    from streams.registry.confluent.registry import SchemaRegistry  # noqa: PLC0415 - as above
+
     return SchemaRegistry(url, SchemaCache(settings.data_dir.resolve() / "registry.json", url))
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from schemas.log import Log, Position
     from schemas.messages.observations import Observation
     from streams.delivery.delivery import Delivery
-    from streams.registry.registry import WriterSchemas
+    from streams.registry.protocol import WriterSchemas
 
     WasErased = Callable[[Observation, Position], Awaitable[bool]]
 

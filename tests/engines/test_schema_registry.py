@@ -22,8 +22,9 @@ from schemas.log import NewRecord
 from schemas.messages.events import MemoryRevised
 from schemas.messages.observations import SessionEnded, TurnRecorded
 from schemas.topics import CONVERSATIONS
-from streams.registry.cache import SchemaCache
-from streams.registry.registry import RegistryRefused, SchemaRegistry, ledger_subjects
+from streams.registry.confluent.cache import SchemaCache
+from streams.registry.confluent.registry import SchemaRegistry, ledger_subjects
+from streams.registry.protocol import RegistryRefused
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable

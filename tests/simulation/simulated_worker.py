@@ -50,7 +50,7 @@ from streams.delivery.retry import fold_with_retry, retry
 from streams.extraction.request import ExtractionService
 from streams.extraction.verbatim import VerbatimExtractor
 from streams.extraction.window import WindowLimits
-from streams.registry.registry import NoRegistry
+from streams.registry.protocol import NoRegistry
 from streams.sealing.key_ring import INSTALLATION
 from streams.sealing.replacements import Replacements
 from streams.sealing.sealed_log import SealedLog

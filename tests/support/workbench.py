@@ -30,7 +30,7 @@ from streams.extraction.protocol import Extraction, Proposal
 from streams.extraction.request import ExtractionService
 from streams.extraction.verbatim import VerbatimExtractor
 from streams.extraction.window import WindowLimits
-from streams.registry.registry import NoRegistry
+from streams.registry.protocol import NoRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from schemas.log import Record
     from schemas.messages.dead_letters import DeadLetter
     from streams.extraction.protocol import Window
-    from streams.registry.registry import WriterSchemas
+    from streams.registry.protocol import WriterSchemas
 
 
 class CharacterEmbedder:

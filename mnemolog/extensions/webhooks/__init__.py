@@ -4,7 +4,8 @@
 changes: each webhook belongs to the worker that holds a certain partition. That worker reads `mnemolog/changes/feed.py`
 like any caller, posts one page at a time by `mnemolog.receivers`, and continues once the receiver has accepted it.
 `signature` signs the deliveries. `part` joins these to a worker, `route` has the routes with the bodies and answers of
-`models`, and `commands` the command line's.
+`models`, and `commands` the command line's. Remove the webhooks about users before you take this folder away, because
+an erasure of these users then leaves them.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from support.package_without import EXTENSIONS, make_package
+from support.package_without import EXTENSIONS, make_product
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,26 +16,32 @@ if TYPE_CHECKING:
 LIFE = """
 import asyncio, sys
 from pathlib import Path
-import mnemolog, mnemolog.cli.program, mnemolog.demo, mnemolog.server
+import mnemolog.demo, mnemolog.server, projections, streams
 from mnemolog.cli.local_engine import started
+from mnemolog.cli.program import program
 from mnemolog.settings import from_environment
 
 async def live() -> None:
     settings = from_environment({}, data_dir=Path(sys.argv[1]), extractor="verbatim", partitions=1, encryption="off")
     async with await started(settings) as client:
         await client.remember("likes green tea")
-        [found] = (await client.search("owner", query="tea"))["results"]
-        print(Path(mnemolog.__file__).parent, found["content"])
+        turn = {"type": "TurnRecorded", "session_id": "s", "role": "user", "content": "I live in Oslo."}
+        await client.publish([turn])
+        await client.drain()
+        for query in ("tea", "Oslo"):
+            print((await client.search("owner", query=query, limit=1))["results"][0]["content"])
         await client.erase("owner")
         print((await client.search("owner", query="tea"))["results"])
 
 asyncio.run(live())
+print({"up", "search", "export"} <= program.commands.keys())
+print(*(Path(package.__file__).parent for package in (projections, streams, mnemolog)))
 """
 
 
-def live(tmp_path: Path, *without: str) -> list[str]:
-    """Return what a short life prints, in a package without these extensions."""
-    package = make_package(tmp_path / "package", without)
+def lived(tmp_path: Path, *without: str) -> list[str]:
+    """Return what a short life prints, in the product without these extensions."""
+    product = make_product(tmp_path / "product", without)
     done = subprocess.run(  # noqa: S603 - our own text
         [sys.executable, "-c", LIFE, str(tmp_path / "data")],
         capture_output=True,
@@ -43,19 +49,15 @@ def live(tmp_path: Path, *without: str) -> list[str]:
         check=False,
         timeout=300,
         cwd=tmp_path,
-        env={k: v for k, v in os.environ.items() if not k.startswith("MNEMOLOG_")} | {"PYTHONPATH": str(package)},
+        env={k: v for k, v in os.environ.items() if not k.startswith("MNEMOLOG_")} | {"PYTHONPATH": str(product)},
     )
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    return done.stdout.splitlines()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not any((product / folder).exists() for folder in without)
+    *answers, packages = done.stdout.splitlines()
+    assert packages.split() == [str(product / package) for package in ("projections", "streams", "mnemolog")]
+    return answers
 
 
-@pytest.mark.parametrize("name", EXTENSIONS)
-def test_the_product_works_without_an_extension(tmp_path: Path, name: str):
-    package = tmp_path / "package" / "mnemolog"
-    assert live(tmp_path, name) == [f"{package} likes green tea", "[]"]
-    assert not (package / "extensions" / name).exists()
-
-
-def test_the_product_works_without_any_extension(tmp_path: Path):
-    assert live(tmp_path, *EXTENSIONS)[0].endswith("likes green tea")
+@pytest.mark.parametrize("without", [*((folder,) for folder in EXTENSIONS), EXTENSIONS], ids="-".join)
+def test_the_product_works_without_an_extension_and_without_any(tmp_path: Path, without: tuple[str, ...]):
+    assert lived(tmp_path, *without) == ["likes green tea", "I live in Oslo.", "[]", "True"]

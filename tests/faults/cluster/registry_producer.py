@@ -14,7 +14,7 @@ from aiokafka.errors import KafkaError
 from schemas import codec
 from schemas.inputs.input_events import parse_event
 from schemas.topics import CONVERSATIONS
-from streams.registry.registry import subjects
+from streams.registry.confluent.registry import subjects
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence

@@ -10,9 +10,10 @@ import pytest
 
 from schemas.codec import Undecodable, released_schema
 from schemas.messages.observations import SessionEnded
-from streams.registry.cache import SchemaCache
-from streams.registry.registry import NoRegistry, SchemaRegistry, subjects
-from streams.registry.requests import RegistryClient, without_password
+from streams.registry.confluent.cache import SchemaCache
+from streams.registry.confluent.registry import SchemaRegistry, subjects
+from streams.registry.confluent.requests import RegistryClient, without_password
+from streams.registry.protocol import NoRegistry
 
 if TYPE_CHECKING:
     from pathlib import Path

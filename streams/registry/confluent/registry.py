@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 import orjson
@@ -19,14 +19,15 @@ from schemas.messages.data_keys import DataKey
 from schemas.messages.events import LEDGER_EVENTS
 from schemas.topics import INPUTS, KEYS, LEDGER
 from streams.delivery.retry import pauses
-from streams.registry.requests import RegistryClient, RegistryUnavailable, json_object, without_password
+from streams.registry.confluent.requests import RegistryClient, json_object, without_password
+from streams.registry.protocol import RegistryRefused, RegistryUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from schemas.inputs.decoding import SchemaId
     from schemas.topics import Topic
-    from streams.registry.cache import SchemaCache
+    from streams.registry.confluent.cache import SchemaCache
 
 log = logging.getLogger("mnemolog")
 LONGEST_PAUSE_SECONDS: Final = 5.0
@@ -37,44 +38,6 @@ NO_SUCH_SCHEMA: Final = 40403
 """The registry's own error code; a 404 without it does not come from a registry."""
 MAX_ID: Final = 2**31 - 1
 MAX_REFERENCES: Final = 100
-
-
-class RegistryRefused(Exception):
-    """The registry rejects one of our schemas; the message says what to do."""
-
-
-class WriterSchemas(Protocol):
-    """Finds the schema that a record was written with."""
-
-    async def writer(self, schema_id: SchemaId, waits: Callable[[], None] = lambda: None) -> object:
-        """Return the parsed schema of an id, waiting while the registry is down.
-
-        Each failed attempt calls `waits`. Raises Undecodable for an id that does not belong to an Avro schema.
-        """
-        ...
-
-
-class NoRegistry:
-    """The absence of a configured registry: it registers nothing and knows no id."""
-
-    is_registered = False
-
-    async def writer(self, schema_id: SchemaId, waits: Callable[[], None] = lambda: None) -> object:
-        """See `WriterSchemas.writer`."""
-        del waits
-        raise Undecodable(
-            f"registry Avro of schema {schema_id}, and no registry is configured: set MNEMOLOG_SCHEMA_REGISTRY_URL, "
-            "then send this back with `mnemolog dead-letters retry`"
-        )
-
-    async def register_now(self) -> None:
-        """Do nothing."""
-
-    async def register_later(self) -> None:
-        """Do nothing."""
-
-    async def aclose(self) -> None:
-        """Do nothing."""
 
 
 def subjects() -> Iterator[tuple[str, str]]:

@@ -8,12 +8,10 @@ from typing import Any, Final
 import httpx
 import orjson
 
+from streams.registry.protocol import RegistryUnavailable
+
 TIMEOUT_SECONDS: Final = 10.0
 MEDIA_TYPE: Final = "application/vnd.schemaregistry.v1+json"
-
-
-class RegistryUnavailable(Exception):
-    """The registry cannot be reached, or something else answers in its place: try again later."""
 
 
 def without_password(url: str) -> str:
