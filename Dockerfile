@@ -1,7 +1,7 @@
 # The image of a worker. Nothing secret goes in: keys come at run time, by environment or by mounted files.
 #
 #   docker build -t mnemolog:0.1.0 .
-#   docker build -t mnemolog:0.1.0 --build-arg EXTRA="onnx otel" .   (or fastembed: encoders of your own; otel: traces)
+#   docker build -t mnemolog:0.1.0 --build-arg EXTRA=onnx .   (or fastembed, or both: encoders of your own)
 #
 # The server listens on loopback unless it is told otherwise, in a container as anywhere: see docs/how-to/deploy.md.
 
@@ -9,10 +9,12 @@ FROM python:3.11.14-slim-bookworm AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1
 WORKDIR /build
 # The dependencies come first: they change less often than the code, and their layer is kept.
-COPY requirements.txt requirements-onnx.txt requirements-fastembed.txt requirements-otel.txt requirements-build.txt ./
+COPY requirements.txt requirements-mcp.txt requirements-otel.txt ./
+COPY requirements-onnx.txt requirements-fastembed.txt requirements-build.txt ./
 RUN python -m venv /opt/mnemolog && \
-    /opt/mnemolog/bin/pip install --require-hashes --only-binary :all: -r requirements.txt
-# What EMBEDDING_MODEL=onnx:… or fastembed:… needs besides; the model's files are mounted. And what OTEL_* need.
+    /opt/mnemolog/bin/pip install --require-hashes --only-binary :all: \
+      -r requirements.txt -r requirements-mcp.txt -r requirements-otel.txt
+# What EMBEDDING_MODEL=onnx:… or fastembed:… needs besides; the model's files are mounted.
 ARG EXTRA=""
 RUN for one in $EXTRA; do \
       /opt/mnemolog/bin/pip install --require-hashes --only-binary :all: -r "requirements-$one.txt" || exit 1; \

@@ -5,7 +5,7 @@ is the frozen value that everything is built from, `worker` the composition root
 `client` the Python client, `integrations` the stores and tools of other frameworks, and `extensions` what joins by
 `hooks` and can be taken away. Behind the doors are `publishing`, `commands`, `imports`, `changes`, `wakes` and
 `operations`. `cluster` reaches the other workers, `log` opens and watches the log, `access` says who may do what,
-`telemetry` makes traces, `diagnostics` is the doctor.
+`telemetry` makes traces, `diagnostics` is the doctor, `terminal` draws tables and bars.
 """
 
 from importlib import import_module

@@ -13,12 +13,9 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-from rich.table import Table
-
 from mnemolog.sample import sample_events
 from mnemolog.settings import from_environment
+from mnemolog.terminal import Progress, columns, table, width
 from mnemolog.worker.worker import Worker
 from projections.queries.filters import Filters
 from projections.queries.search import Question
@@ -52,19 +49,19 @@ class FixedClock:
         return START
 
 
-async def run(folder: Path, console: Console) -> None:
+async def run(folder: Path) -> None:
     """Run the main job in a folder. Raises DemoFailed."""
     settings = from_environment({}, data_dir=folder, decay_policy="ladder", port=0)
     worker = Worker(settings, clock=FixedClock())
-    with console.status("starting: the log, three agents, eight shards"):
-        await worker.start()
+    print("starting: the log, three agents, eight shards")
+    await worker.start()
     try:
         messages = _messages()
-        await _publish(worker, messages, console)
-        await _show_memories(worker, messages, console)
-        await _decay(worker, console)
-        await _ask(worker, console)
-        await _rebuild(worker, console)
+        await _publish(worker, messages)
+        await _show_memories(worker, messages)
+        await _decay(worker)
+        await _ask(worker)
+        await _rebuild(worker)
     finally:
         await worker.stop()
 
@@ -73,17 +70,20 @@ def _messages() -> list[Observation]:
     return [parse_event(e, tenant="default", accepted_at=START, event_id="") for e in sample_events()]
 
 
-def _bar(console: Console) -> Progress:
-    return Progress(
-        TextColumn("{task.description:<28}"), BarColumn(), MofNCompleteColumn(), console=console, transient=False
-    )
+def _bar() -> Progress:
+    return Progress(stream=sys.stdout, stays=True)
 
 
-async def _publish(worker: Worker, messages: Sequence[Observation], console: Console) -> None:
-    console.rule("1. Published")
+def _rule(title: str) -> None:
+    room = max(width() - columns(title) - 2, 0)
+    print(f"{'─' * (room // 2)} {title} {'─' * (room - room // 2)}")
+
+
+async def _publish(worker: Worker, messages: Sequence[Observation]) -> None:
+    _rule("1. Published")
     kinds = Counter(type(m).__name__ for m in messages)
     ids = {(m.envelope.owner, m.envelope.event_id) for m in messages}
-    with _bar(console) as bar:
+    with _bar() as bar:
         sending = bar.add_task("to the log", total=len(messages))
         for begin in range(0, len(messages), BATCH):
             batch = messages[begin : begin + BATCH]
@@ -99,41 +99,41 @@ async def _publish(worker: Worker, messages: Sequence[Observation], console: Con
         bar.update(working, completed=len(ids))
     counts = draining.result()
     listed = ", ".join(f"{n} {kind}" for kind, n in kinds.most_common())
-    console.print(f"{len(messages)} events ({listed}); {len(messages) - len(ids)} of them came twice and count once.")
-    console.print(
+    print(f"{len(messages)} events ({listed}); {len(messages) - len(ids)} of them came twice and count once.")
+    print(
         f"{counts['observations']} observations: {counts['remembered']} led to memories, "
         f"{counts['nothing']} to nothing, {counts['rejected']} were rejected."
     )
 
 
-async def _show_memories(worker: Worker, messages: Sequence[Observation], console: Console) -> None:
-    console.rule("2. Remembered, and from which words")
+async def _show_memories(worker: Worker, messages: Sequence[Observation]) -> None:
+    _rule("2. Remembered, and from which words")
     words = {m.envelope.event_id: text_of(m) for m in messages}
     memories = [(o, m) for o in worker.shards.users.owners() for m in worker.shards.state(o).memories.values()]
-    table = Table("user", "memory", "from the words", "importance")
+    headings, rows = ("user", "memory", "from the words", "importance"), list[tuple[str, ...]]()
     shown: Counter[Owner] = Counter()
     for owner, memory in memories:
         if memory.status == "active" and shown[owner] < ROWS // 2:
             shown[owner] += 1
             source = words.get(memory.source_ids[0], "") if memory.source_ids else ""
-            table.add_row(owner.user_id, memory.content, _short(source), f"{memory.importance:.2f}")
-    console.print(table)
+            rows.append((owner.user_id, memory.content, _short(source), f"{memory.importance:.2f}"))
+    print(table(headings, rows, width()))
     known = sum(m.access_count for _, m in memories)
     replaced = [(o, m) for o, m in memories if m.status == "superseded"]
-    console.print(f"{len(memories)} memories were formed. What was said again was known {known} times:")
+    print(f"{len(memories)} memories were formed. What was said again was known {known} times:")
     for owner, memory in sorted(memories, key=lambda x: -x[1].access_count)[:3]:
-        console.print(f"  {owner.user_id}: {memory.content} (said again: {memory.access_count})")
-    console.print(f"{len(replaced)} were superseded by newer values, with history:")
+        print(f"  {owner.user_id}: {memory.content} (said again: {memory.access_count})")
+    print(f"{len(replaced)} were superseded by newer values, with history:")
     for owner, memory in replaced[:4]:
         newer = worker.shards.state(owner).memories[memory.superseded_by or ""]
-        console.print(f"  {owner.user_id}: {memory.content} -> {newer.content}")
+        print(f"  {owner.user_id}: {memory.content} -> {newer.content}")
 
 
-async def _decay(worker: Worker, console: Console) -> None:
-    console.rule(f"3. {DAYS} days pass: decay is an event")
+async def _decay(worker: Worker) -> None:
+    _rule(f"3. {DAYS} days pass: decay is an event")
     before = {m.memory_id: m for o in worker.shards.users.owners() for m in worker.shards.state(o).memories.values()}
     decayed = expired = 0
-    with _bar(console) as bar:
+    with _bar() as bar:
         passing = bar.add_task("days", total=DAYS)
         for day in range(1, DAYS + 1):
             answer = await worker.commands.tick("ladder", START + timedelta(days=day), TICK_SECONDS)
@@ -141,36 +141,36 @@ async def _decay(worker: Worker, console: Console) -> None:
                 raise DemoFailed(f"the tick of day {day} was not applied within {TICK_SECONDS:g} s")
             decayed, expired = decayed + answer.decayed, expired + answer.expired
             bar.advance(passing)
-    console.print(f"{decayed} events lowered an importance, {expired} short-term memories expired. Some of them:")
+    print(f"{decayed} events lowered an importance, {expired} short-term memories expired. Some of them:")
     now = [(o, m) for o in worker.shards.users.owners() for m in worker.shards.state(o).memories.values()]
     faded = sorted(now, key=lambda x: x[1].importance - before[x[1].memory_id].importance)
-    table = Table("user", "memory", "importance then", f"after {DAYS} days")
+    headings, rows = ("user", "memory", "importance then", f"after {DAYS} days"), list[tuple[str, ...]]()
     gone = [x for x in now if x[1].status == "expired"]
     for owner, memory in (*faded[:4], *gone[:2]):
         then = before[memory.memory_id].importance
         after = "expired" if memory.status == "expired" else f"{memory.importance:.2f}"
-        table.add_row(owner.user_id, memory.content, f"{then:.2f}", after)
-    console.print(table)
+        rows.append((owner.user_id, memory.content, f"{then:.2f}", after))
+    print(table(headings, rows, width()))
 
 
-async def _ask(worker: Worker, console: Console) -> None:
-    console.rule("4. Questions")
+async def _ask(worker: Worker) -> None:
+    _rule("4. Questions")
     file = resources.files("mnemolog.sample") / "questions.json"
     questions: list[dict[str, Any]] = json.loads(file.read_text("utf-8"))
     for question in questions:
         held = worker.shards.resolve(Owner("default", question["user"]))
         asked = Question(text=question["query"], filters=Filters(agent_id=question.get("agent")), limit=3)
         hits = (await worker.queries.search(held, asked, now=START)).found
-        console.print(f"[bold]{question['query']}[/bold]")
+        print(f"{question['query']}")
         for hit in hits:
-            console.print(f"  {hit.ranked.score:.2f}  {hit.memory.content}")
+            print(f"  {hit.ranked.score:.2f}  {hit.memory.content}")
         if not hits or question["expect"] not in hits[0].memory.content:
             raise DemoFailed(f"the first answer to {question['query']!r} does not hold {question['expect']!r}")
 
 
-async def _rebuild(worker: Worker, console: Console) -> None:
-    console.rule("5. Rebuilt from the log")
-    with _bar(console) as bar:
+async def _rebuild(worker: Worker) -> None:
+    _rule("5. Rebuilt from the log")
+    with _bar() as bar:
         folding = bar.add_task("records folded", total=None)
         rebuilding = asyncio.get_running_loop().create_task(worker.rebuild.run("all"))
         while not rebuilding.done():
@@ -180,10 +180,10 @@ async def _rebuild(worker: Worker, console: Console) -> None:
             await asyncio.wait([rebuilding], timeout=0.05)
         report = rebuilding.result()
         bar.update(folding, total=report["decisions"], completed=report["decisions"])
-    console.print(f"live    {report['digest_before']}\nrebuilt {report['digest_after']}")
+    print(f"live    {report['digest_before']}\nrebuilt {report['digest_after']}")
     if not report["equal"]:
         raise DemoFailed("the rebuilt digest differs from the live one")
-    console.print(
+    print(
         f"{report['decisions']} decisions folded in {report['seconds']:.2f} s, no model asked: the digests are equal."
     )
 
@@ -196,16 +196,15 @@ def _short(text: str, characters: int = 60) -> str:
 def main() -> int:
     """Run the demo in a folder that is removed afterwards; return the exit code."""
     logging.basicConfig(level=logging.ERROR)
-    console = Console()
     with tempfile.TemporaryDirectory(prefix="mnemolog-demo-") as folder:
         try:
-            asyncio.run(run(Path(folder), console))
+            asyncio.run(run(Path(folder)))
         except DemoFailed as error:
-            console.print(f"[red]The demo failed:[/red] {error}")
+            print(f"The demo failed: {error}")
             return 1
         except KeyboardInterrupt:
             return 130
-    console.print("\nNext: [bold]make up[/bold], then publish your own events; the README has the tour.")
+    print("\nNext: make up, then publish your own events; the README has the tour.")
     return 0
 
 

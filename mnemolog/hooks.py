@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from datetime import datetime
 
-    import typer
+    import click
     from starlette.routing import BaseRoute
 
     from mnemolog.changes.feed import ChangeFeed
@@ -70,7 +70,7 @@ def _no_part(_given: Collaborators) -> WorkerPart | None:
     return None
 
 
-def _no_commands(_program: typer.Typer) -> None:
+def _no_commands(_program: click.Group) -> None:
     pass
 
 
@@ -85,7 +85,7 @@ class Extension:
     """Return its HTTP routes; the endpoint of each declares its access (`mnemolog.http.permissions`)."""
     has_plain_errors: Callable[[str], bool] = _nowhere
     """Return whether an error at a path is plain JSON, because the path's clients do not read problems."""
-    commands: Callable[[typer.Typer], None] = _no_commands
+    commands: Callable[[click.Group], None] = _no_commands
     """Add its commands, or a group of them, to the program (`mnemolog.cli.invocation.Commands`)."""
     worker_part: Callable[[Collaborators], WorkerPart | None] = _no_part
     """Build its part of a worker; None if it has none."""

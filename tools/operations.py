@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING, Any, Final, cast, get_args
 
 from fastapi.routing import APIRoute
 from starlette.routing import Match
-from typer.main import get_command
 
 from mnemolog import AsyncClient
 from mnemolog.cli.program import program
 from mnemolog.client.exchange import export_call
+from mnemolog.extensions.mcp.tools import MEMORY_TOOLS
 from mnemolog.http.app import make_http
-from mnemolog.http.mcp.tools import MEMORY_TOOLS
 from mnemolog.http.permissions import Access, Reach, access_of, is_reading
 from mnemolog.http.tool_definitions import TOOLS
 from mnemolog.settings import from_environment
@@ -31,6 +30,8 @@ from mnemolog.worker.worker import Worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    import click
 
     from mnemolog.client.call import Call
     from mnemolog.http.routing import _ProcessRoute
@@ -176,9 +177,9 @@ def operation_at(known: list[Operation], method: str, path: str) -> Operation:
     return next(one for one in known if (one.method, one.path) == (method, path))
 
 
-def commands() -> Iterator[tuple[str, Any]]:
+def commands() -> Iterator[tuple[str, click.Command]]:
     """Yield every command of the program with its name."""
-    left = [("", get_command(program))]
+    left: list[tuple[str, click.Command]] = [("", program)]
     while left:
         name, command = left.pop(0)
         inner = getattr(command, "commands", {})
@@ -187,9 +188,10 @@ def commands() -> Iterator[tuple[str, Any]]:
             yield name, command
 
 
-def methods_of(command: Any) -> set[str]:  # noqa: ANN401 - typer does not say which of click's classes it is
+def methods_of(command: click.Command) -> set[str]:
     """Return the methods of the client that a command calls; none if it calls no worker."""
-    start = inspect.getclosurevars(inspect.unwrap(command.callback)).nonlocals.get("start")
+    invoked = inspect.getclosurevars(cast("Any", command.callback)).nonlocals["function"]  # as cli/parameters.py does
+    start = inspect.getclosurevars(invoked).nonlocals.get("start")
     if start is None:
         return set()
     return _methods_called(inspect.getclosurevars(start).nonlocals.get("run", start))  # as cli/invocation.py adds them

@@ -15,8 +15,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from typer.main import get_command
-
 from mnemolog import AsyncClient
 from mnemolog.cli.program import program
 from mnemolog.http.app import make_http
@@ -89,7 +87,7 @@ def spelled(parameter: inspect.Parameter) -> str:
 
 def commands() -> Iterator[Row]:
     """Yield the rows of all commands."""
-    yield from _commands(get_command(program), "")
+    yield from _commands(program, "")
 
 
 def _commands(command: Any, name: str) -> Iterator[Row]:  # noqa: ANN401 - a command or a group of them

@@ -3,26 +3,25 @@
 import sys
 from typing import Annotated
 
-import typer
+import click
 
 from mnemolog.cli.invocation import CommandFailed, Commands, Surroundings
 from mnemolog.cli.output import Output, harmless
+from mnemolog.cli.parameters import Option
 from mnemolog.client.client import AsyncClient
 
-WHOM = Annotated[str | None, typer.Option("--user", "-u", help="The user to erase.")]
-MEMORY = Annotated[
-    str | None, typer.Option("--memory", help="Erase only this memory, and the events that it came from.")
-]
-PREVIEW = Annotated[bool, typer.Option("--preview", help="Only show what would be removed.")]
+WHOM = Annotated[str | None, Option("--user", "-u", help="The user to erase.")]
+MEMORY = Annotated[str | None, Option("--memory", help="Erase only this memory, and the events that it came from.")]
+PREVIEW = Annotated[bool, Option("--preview", help="Only show what would be removed.")]
 KEY = Annotated[
     str | None,
-    typer.Option("--key", help="The Idempotency-Key. Repeating an erasure with the same key gives the same receipt."),
+    Option("--key", help="The Idempotency-Key. Repeating an erasure with the same key gives the same receipt."),
 ]
 
 FORCE = Annotated[
-    bool, typer.Option("--force", help="Also a user of whom nothing is known, whose events may be on their way.")
+    bool, Option("--force", help="Also a user of whom nothing is known, whose events may be on their way.")
 ]
-YES = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask, also at a terminal.")]
+YES = Annotated[bool, Option("--yes", "-y", help="Do not ask, also at a terminal.")]
 commands = Commands()
 
 
@@ -49,7 +48,7 @@ async def erase(
         else:
             found = await client.preview_erasure(str(user))
             what = f"{harmless(str(user))} for good, with {found['events']} events and {found['memories']} memories"
-        if not typer.confirm(f"Erase {what}?", err=True):
+        if not click.confirm(f"Erase {what}?", err=True):
             raise CommandFailed("nothing was erased")
     if memory is not None:
         asked = (

@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Concatenate, Final, ParamSpec, TypeAlias
 
-import typer
+import click
 
 from mnemolog.cli.connect import FoldedAnew, NotReached, announced, reached
 from mnemolog.cli.data_directory import check_folder
 from mnemolog.cli.output import Output, harmless
+from mnemolog.cli.parameters import Group, Option, command
 from mnemolog.client.errors import MnemologError
 from mnemolog.environment import (
     CA_FILE_VARIABLE,
@@ -44,15 +45,13 @@ FAILED: Final = 1
 WRONG_USAGE: Final = 2
 INTERRUPTED: Final = 130
 
-JSON = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
-ENV_FILE = Annotated[Path | None, typer.Option("--env-file", help="A file of settings, NAME=value a line.")]
-DATA = Annotated[Path | None, typer.Option("--data", help="The data directory. [default: MNEMOLOG_DATA_DIR, ./var]")]
-URL = Annotated[
-    str | None, typer.Option("--url", help="The server to talk to. [default: MNEMOLOG_URL, this machine's]")
-]
+JSON = Annotated[bool, Option("--json", help="One JSON object on stdout.")]
+ENV_FILE = Annotated[Path | None, Option("--env-file", help="A file of settings, NAME=value a line.")]
+DATA = Annotated[Path | None, Option("--data", help="The data directory. [default: MNEMOLOG_DATA_DIR, ./var]")]
+URL = Annotated[str | None, Option("--url", help="The server to talk to. [default: MNEMOLOG_URL, this machine's]")]
 
 KEY_FILE = Annotated[
-    Path | None, typer.Option("--api-key-file", help="A file with the key to send. [default: MNEMOLOG_API_KEY]")
+    Path | None, Option("--api-key-file", help="A file with the key to send. [default: MNEMOLOG_API_KEY]")
 ]
 COMMON: Final[dict[str, Any]] = {
     "json": JSON,
@@ -220,27 +219,21 @@ class Commands:
 
         return added
 
-    def install_group(self, program: typer.Typer, name: str, explanation: str) -> None:
+    def install_group(self, program: click.Group, name: str, explanation: str) -> None:
         """Add the commands to a program, as a group with a name and its explanation."""
-        group = typer.Typer(help=explanation, no_args_is_help=True, rich_markup_mode=None)
+        group = Group(name, help=explanation, no_args_is_help=True)
         self.install(group)
-        program.add_typer(group, name=name)
+        program.add_command(group)
 
-    def install(self, app: typer.Typer) -> None:
+    def install(self, group: click.Group) -> None:
         """Add the commands to a program, or to a group in it."""
         for name, run, start, options, skipped in self._rows:
-            _install(app, name, run, start, options=options, skipped=skipped)
+            group.add_command(_made(name, run, start, options=options, skipped=skipped))
 
 
-def _install(
-    app: typer.Typer,
-    name: str,
-    run: Callable[..., Run],
-    start: Callable[..., Run],
-    *,
-    options: dict[str, Any],
-    skipped: int,
-) -> None:
+def _made(
+    name: str, run: Callable[..., Run], start: Callable[..., Run], *, options: dict[str, Any], skipped: int
+) -> click.Command:
     own = list(inspect.signature(run, eval_str=True).parameters.values())[skipped:]
     common = [
         inspect.Parameter(
@@ -249,13 +242,12 @@ def _install(
         for option, kind in options.items()
     ]
 
-    def invoke(**given: Any) -> None:  # noqa: ANN401 - typer's own, checked by the signature
+    def invoke(**given: Any) -> None:  # noqa: ANN401 - checked by the signature of `run`
         code = exit_code(lambda: start(Surroundings.given(given), **given))
         if code:
-            raise typer.Exit(code)
+            raise click.exceptions.Exit(code)
 
-    invoke.__signature__ = inspect.Signature([*own, *common])  # type: ignore[attr-defined] # where typer reads the parameters
-    app.command(name, help=inspect.getdoc(run))(invoke)
+    return command(name, invoke, [*own, *common], inspect.getdoc(run) or "")
 
 
 def exit_code(start: Callable[[], Run]) -> int:

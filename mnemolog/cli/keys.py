@@ -7,13 +7,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+import click
 
 from mnemolog.access.key import InvalidKey, Key, Limits, new_key, renewed
 from mnemolog.access.key_file import KeyFileError, edited_keys, read_keys
 from mnemolog.access.principal import Role
 from mnemolog.cli.connect import reached
 from mnemolog.cli.invocation import CommandFailed, Commands, Surroundings
+from mnemolog.cli.parameters import Argument, Option
 from schemas.instant import instant
 
 DEFAULT_ROLES = "read,write"
@@ -22,47 +23,45 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
 def span(text: str) -> timedelta:
-    """Return a duration, such as 90d, 12h, 30m or 0s. Raises typer.BadParameter."""
+    """Return a duration, such as 90d, 12h, 30m or 0s. Raises click.BadParameter."""
     found = _SPAN.fullmatch(text)
     if found is None:
-        raise typer.BadParameter(f"{text!r} is no length of time: give one such as 90d, 12h, 30m or 0s")
+        raise click.BadParameter(f"{text!r} is no length of time: give one such as 90d, 12h, 30m or 0s")
     return timedelta(**{_UNITS[found[2]]: int(found[1])})
 
 
 def roles(text: str) -> list[Role]:
-    """Return the roles in a comma-separated list. Raises typer.BadParameter."""
+    """Return the roles in a comma-separated list. Raises click.BadParameter."""
     try:
         return [Role(name.strip()) for name in text.split(",")]
     except ValueError:
-        raise typer.BadParameter(f"{text!r}: the roles are {', '.join(Role)}") from None
+        raise click.BadParameter(f"{text!r}: the roles are {', '.join(Role)}") from None
 
 
-TENANT = Annotated[str, typer.Option("--tenant", help="Whose data it is for; that of a server without keys: default.")]
-ROLE = Annotated[str, typer.Option("--role", help=f"{', '.join(Role)}, with commas between them.")]
+TENANT = Annotated[str, Option("--tenant", help="Whose data it is for; that of a server without keys: default.")]
+ROLE = Annotated[str, Option("--role", help=f"{', '.join(Role)}, with commas between them.")]
 USERS = Annotated[
-    list[str] | None, typer.Option("--user", "-u", metavar="PATTERN", help="Only for these users; * and ? are any.")
+    list[str] | None, Option("--user", "-u", metavar="PATTERN", help="Only for these users; * and ? are any.")
 ]
-AGENTS = Annotated[list[str] | None, typer.Option("--agent", "-a", help="Only for these agents.")]
+AGENTS = Annotated[list[str] | None, Option("--agent", "-a", help="Only for these agents.")]
 EXPIRES = Annotated[
-    timedelta | None, typer.Option("--expires", parser=span, metavar="TIME", help="How long it lasts, such as 90d.")
+    timedelta | None, Option("--expires", parser=span, metavar="TIME", help="How long it lasts, such as 90d.")
 ]
 GRACE = Annotated[
-    timedelta, typer.Option("--grace", parser=span, metavar="TIME", help="How long the old key is still valid.")
+    timedelta, Option("--grace", parser=span, metavar="TIME", help="How long the old key is still valid.")
 ]
-REQUESTS = Annotated[float | None, typer.Option("--requests-per-second", min=0.01, help="At most so many.")]
+REQUESTS = Annotated[float | None, Option("--requests-per-second", min=0.01, help="At most so many.")]
 EVENTS = Annotated[
     int | None,
-    typer.Option("--events-per-day", min=1, help="At most so many events a day (UTC)."),
+    Option("--events-per-day", min=1, help="At most so many events a day (UTC)."),
 ]
 TOKENS = Annotated[
     int | None,
-    typer.Option(
-        "--model-tokens-per-day", min=1, help="Publishes nothing more on a day (UTC) whose events cost so many."
-    ),
+    Option("--model-tokens-per-day", min=1, help="Publishes nothing more on a day (UTC) whose events cost so many."),
 ]
-STREAMS = Annotated[int | None, typer.Option("--streams", min=1, help="At most so many open streams.")]
-KEY_ID = Annotated[str, typer.Argument(metavar="KEY_ID", help="As `keys list` shows it.")]
-SOME_KEY_ID = Annotated[str | None, typer.Argument(metavar="[KEY_ID]", help="As `keys list` shows it.")]
+STREAMS = Annotated[int | None, Option("--streams", min=1, help="At most so many open streams.")]
+KEY_ID = Annotated[str, Argument(metavar="KEY_ID", help="As `keys list` shows it.")]
+SOME_KEY_ID = Annotated[str | None, Argument(metavar="[KEY_ID]", help="As `keys list` shows it.")]
 commands = Commands()
 
 
@@ -129,7 +128,7 @@ async def revoke(around: Surroundings, key_id: KEY_ID) -> None:
 
 
 @commands.add_local("rotate")
-async def rotate(around: Surroundings, key_id: SOME_KEY_ID = None, *, grace: GRACE = "1h") -> None:  # type: ignore[assignment] # typer parses it
+async def rotate(around: Surroundings, key_id: SOME_KEY_ID = None, *, grace: GRACE = "1h") -> None:  # type: ignore[assignment] # its text, which click parses
     """Replace an API key, or the master key. The old API key is valid for a while yet.
 
     Without KEY_ID it is the master key: every data key is wrapped by a newer one, while the server serves.

@@ -4,60 +4,61 @@ import json
 from datetime import datetime
 from typing import Annotated, Any
 
-import typer
+import click
 
+from mnemolog.cli.parameters import Argument, Option
 from schemas.instant import read_instant
 
-USER = Annotated[str, typer.Option("--user", "-u", help="Whose memory it is.")]
-SOME_USER = Annotated[str | None, typer.Option("--user", "-u", help="Whose memory it is, if not anybody's.")]
-AGENT = Annotated[str | None, typer.Option("--agent", "-a", help="The assistant that the user talks to.")]
+USER = Annotated[str, Option("--user", "-u", help="Whose memory it is.")]
+SOME_USER = Annotated[str | None, Option("--user", "-u", help="Whose memory it is, if not anybody's.")]
+AGENT = Annotated[str | None, Option("--agent", "-a", help="The assistant that the user talks to.")]
 
-APP = Annotated[str | None, typer.Option("--app", help="The application to which it belongs.")]
-OF_SESSION = Annotated[str | None, typer.Option("--session", "-s", help="Only what comes from this conversation.")]
+APP = Annotated[str | None, Option("--app", help="The application to which it belongs.")]
+OF_SESSION = Annotated[str | None, Option("--session", "-s", help="Only what comes from this conversation.")]
 
 
-ABOUT = Annotated[str | None, typer.Option("--about", help="Whom or what it is about; `user` is the user.")]
-SPEAKER = Annotated[str | None, typer.Option("--speaker", help="Who said it of themselves; `user` is the user.")]
-MEMORY_ID = Annotated[str, typer.Argument(metavar="MEMORY_ID")]
-PAGE = Annotated[int, typer.Option("--page", min=1)]
-PAGE_SIZE = Annotated[int, typer.Option("--page-size", min=1, max=200)]
-TIMEOUT = Annotated[float, typer.Option("--timeout", min=0.001, max=3600.0, help="Seconds to wait.")]
-ONE_ATTRIBUTE = Annotated[str | None, typer.Option("--attribute", help="Only what has a value for this.")]
+ABOUT = Annotated[str | None, Option("--about", help="Whom or what it is about; `user` is the user.")]
+SPEAKER = Annotated[str | None, Option("--speaker", help="Who said it of themselves; `user` is the user.")]
+MEMORY_ID = Annotated[str, Argument(metavar="MEMORY_ID")]
+PAGE = Annotated[int, Option("--page", min=1)]
+PAGE_SIZE = Annotated[int, Option("--page-size", min=1, max=200)]
+TIMEOUT = Annotated[float, Option("--timeout", min=0.001, max=3600.0, help="Seconds to wait.")]
+ONE_ATTRIBUTE = Annotated[str | None, Option("--attribute", help="Only what has a value for this.")]
 
 
 def instant(text: str) -> datetime:
-    """Return a time, parsed for typer. Raises typer.BadParameter."""
+    """Return a time, parsed for click. Raises click.BadParameter."""
     try:
         return read_instant(text)
     except ValueError as error:
-        raise typer.BadParameter(f"{text!r} {error}") from None
+        raise click.BadParameter(f"{text!r} {error}") from None
 
 
 def filters(text: str) -> dict[str, Any]:
-    """Return a filter, parsed for typer. Raises typer.BadParameter."""
+    """Return a filter, parsed for click. Raises click.BadParameter."""
     try:
         found = json.loads(text)
     except ValueError as error:
-        raise typer.BadParameter(f"is not JSON: {error}") from None
+        raise click.BadParameter(f"is not JSON: {error}") from None
     if not isinstance(found, dict):
-        raise typer.BadParameter('is no JSON object, such as {"category": "fact"}')
+        raise click.BadParameter('is no JSON object, such as {"category": "fact"}')
     return found
 
 
 FILTER = Annotated[
     dict[str, Any] | None,
-    typer.Option(
+    Option(
         "--filter", parser=filters, metavar="JSON", help='Only what meets a filter, such as {"metadata.shelf": "top"}.'
     ),
 ]
 METADATA = Annotated[
     dict[str, Any] | None,
-    typer.Option("--metadata", parser=filters, metavar="JSON", help='An object, such as {"shelf": "top"}.'),
+    Option("--metadata", parser=filters, metavar="JSON", help='An object, such as {"shelf": "top"}.'),
 ]
 EXPIRES_AT = Annotated[
-    datetime | None, typer.Option("--expires-at", parser=instant, metavar="TIME", help="When it is no longer known.")
+    datetime | None, Option("--expires-at", parser=instant, metavar="TIME", help="When it is no longer known.")
 ]
 AS_OF = Annotated[
     datetime | None,
-    typer.Option("--as-of", parser=instant, metavar="TIME", help="Answer for a past effective time."),
+    Option("--as-of", parser=instant, metavar="TIME", help="Answer for a past effective time."),
 ]

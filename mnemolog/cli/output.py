@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from mnemolog.terminal import Progress, table, width
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    from rich.progress import Progress
 
 _OBEYED: Final = {
     code: f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"  # noqa: PLR2004 - as Python writes them
@@ -69,16 +69,10 @@ class Output:
         if of is not None and self.as_json:
             self.json(of)
             return
-        from rich.console import Console  # noqa: PLC0415 - most of what a command would import, and few write a table
-        from rich.table import Table  # noqa: PLC0415 - as above
-        from rich.text import Text  # noqa: PLC0415 - as above
-
-        table = Table(*headings)
-        for row in rows:
-            table.add_row(*(Text(harmless(shown(value))) for value in row))
-        if table.row_count:
-            width = None if sys.stdout.isatty() else PIPED_COLUMNS
-            Console(width=width, highlight=False, soft_wrap=False).print(table)
+        cells = [[harmless(shown(value)).expandtabs() for value in row] for row in rows]
+        if cells:
+            sys.stdout.write(table(headings, cells, width() if sys.stdout.isatty() else PIPED_COLUMNS) + "\n")
+            sys.stdout.flush()
         else:
             self.say(nothing)
 
@@ -93,25 +87,7 @@ class Output:
 
     def progress(self, unit: str = "") -> Progress:
         """Return a progress bar on stderr, which is silent without a terminal."""
-        from rich.console import Console  # noqa: PLC0415 - as above
-        from rich.progress import (  # noqa: PLC0415 - as above
-            BarColumn,
-            MofNCompleteColumn,
-            Progress,
-            TextColumn,
-            TimeElapsedColumn,
-        )
-
-        return Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn(unit),
-            TimeElapsedColumn(),
-            console=Console(stderr=True, highlight=False),
-            transient=True,
-            disable=not sys.stderr.isatty(),
-        )
+        return Progress(unit)
 
 
 def harmless(text: str) -> str:

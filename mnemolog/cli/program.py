@@ -1,12 +1,12 @@
 """The program: every command under its name."""
 
+import inspect
 import logging
 import sys
-from importlib.metadata import version
 from io import TextIOWrapper
-from typing import Annotated
+from typing import Final
 
-import typer
+import click
 
 from mnemolog.cli import clock, erasure, keys, policy, usage
 from mnemolog.cli.commands import (
@@ -27,18 +27,17 @@ from mnemolog.cli.commands import (
     up,
 )
 from mnemolog.cli.integrity import backup, verification
+from mnemolog.cli.parameters import Group, command
 from mnemolog.hooks import extensions
 from mnemolog.log.private_files import create_privately
 
-program = typer.Typer(
-    name="mnemolog",
-    help="Memory for AI agents, kept as a log.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
+_VERSION: Final = click.version_option(
+    package_name="mnemolog", message="mnemolog %(version)s", help="Print the version."
 )
-program.command("up")(up.up)
+program = _VERSION(Group("mnemolog", help="Memory for AI agents, kept as a log.", no_args_is_help=True))
+program.add_command(
+    command("up", up.up, inspect.signature(up.up, eval_str=True).parameters.values(), inspect.getdoc(up.up) or "")
+)
 for noun in (
     publish,
     drain,
@@ -68,22 +67,6 @@ for noun, explanation in (
     noun.commands.install_group(program, noun.__name__.rpartition(".")[2].replace("_", "-"), explanation)
 for extension in extensions():
     extension.commands(program)
-
-
-def _print_version(wanted: bool) -> None:  # noqa: FBT001 - how typer calls it
-    if wanted:
-        typer.echo(f"mnemolog {version('mnemolog')}")
-        raise typer.Exit
-
-
-@program.callback()
-def _program(
-    *,
-    _: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
-    ] = False,
-) -> None:
-    """Memory for AI agents, kept as a log."""
 
 
 def run() -> None:

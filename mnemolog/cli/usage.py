@@ -3,17 +3,16 @@
 from datetime import datetime
 from typing import Annotated
 
-import typer
-
 from mnemolog.cli.invocation import Commands
 from mnemolog.cli.options import instant
 from mnemolog.cli.output import Output
+from mnemolog.cli.parameters import Option
 from mnemolog.client.client import AsyncClient
 from schemas.vocabulary.words import UsageGrouping
 
-BY = Annotated[UsageGrouping, typer.Option("--by", help="Days are UTC.")]
-SINCE = Annotated[datetime | None, typer.Option("--since", parser=instant, metavar="TIME", help="From this time on.")]
-UNTIL = Annotated[datetime | None, typer.Option("--until", parser=instant, metavar="TIME", help="Before this time.")]
+BY = Annotated[UsageGrouping, Option("--by", help="Days are UTC.")]
+SINCE = Annotated[datetime | None, Option("--since", parser=instant, metavar="TIME", help="From this time on.")]
+UNTIL = Annotated[datetime | None, Option("--until", parser=instant, metavar="TIME", help="Before this time.")]
 OF_GROUP = {"user": "user_id", "agent": "agent_id", "day": "day", "model": "model"}
 """The field that names the group of a row."""
 commands = Commands()

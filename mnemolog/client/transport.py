@@ -80,7 +80,7 @@ def request_of(http: httpx.Client | httpx.AsyncClient, call: Call[T], timeout_se
     return http.build_request(
         call.method,
         call.path,
-        params={name: whole_text(value) for name, value in call.query.items()},
+        params={name: whole_text(value) for name, value in call.query.items()} or None,  # with {}, the URL is made anew
         content=body,
         headers=({} if body is None else {"Content-Type": "application/json"}) | key | trace_headers(),
         timeout=timeout_seconds + call.wait_seconds,

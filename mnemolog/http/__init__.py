@@ -8,6 +8,5 @@ route (`routes/`) takes the worker, the tenant and the command id from `dependen
 calls the worker's collaborators. `forwarding` sends a request on to the worker that has its user. Every refusal is a
 problem (`problems`).
 
-`mcp/` lets a model call the tools of `tool_definitions`, `changes/` reports changes, and `docs_page` is the page of
-/docs. Extensions add routes by `mnemolog.hooks`.
+`changes/` reports changes, and `docs_page` is the page of /docs. Extensions add routes by `mnemolog.hooks`.
 """

@@ -21,7 +21,6 @@ from mnemolog.http.bounds.origin import LOOPBACK
 from mnemolog.http.bounds.paths import Paths
 from mnemolog.http.changes import route as changes
 from mnemolog.http.docs_page import CONTENT_SECURITY_POLICY, docs_page
-from mnemolog.http.mcp import route as mcp
 from mnemolog.http.middleware import Edge
 from mnemolog.http.permissions import OPEN, access_of, declare
 from mnemolog.http.routes import (
@@ -72,7 +71,6 @@ ROUTES: Final = (
     policies,
     admin,
     internal,
-    mcp,
     health,
 )
 """Every module with routes, in the order of the OpenAPI document. Add new modules here, except those of extensions."""

@@ -31,8 +31,8 @@ GRACE_S = 10
 BUILD, FINAL = stages(ROOT / "Dockerfile")
 CONTEXT = context(ROOT / ".dockerignore", ROOT)
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
-OF_WORKERS = ("onnx", "fastembed", "otel")
-"""Extras that an image can be built with; the others are for the programs of agents."""
+OF_WORKERS = ("mcp", "otel", "onnx", "fastembed")
+"""Extras that every image has, or can be built with; the others are for the programs of agents."""
 
 
 @pytest.fixture(scope="module")

@@ -41,8 +41,6 @@ FORKS.set_forkserver_preload(
         "streams.transports.kafka.transport",
         "faust.app",
         "faust.web.drivers.aiohttp",
-        "rich.progress",
-        "rich.table",
         "faust.assignor.partition_assignor",
         "faust.tables.objects",
         "faust.tables.sets",

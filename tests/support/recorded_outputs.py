@@ -12,8 +12,9 @@ import sys
 import tempfile
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_type_hints
 
+import click
 from pydantic import TypeAdapter
 from support.examples import (
     candidate,
@@ -35,7 +36,6 @@ from support.examples import (
 from support.given import given
 from support.recorded_sample import recorded_sample
 from support.wake_examples import cancelled, reminder, wake_tick, woken
-from typer.main import get_command
 
 import mnemolog
 from mnemolog.cli.program import program
@@ -97,7 +97,7 @@ def settings() -> Any:
 
 def cli() -> Any:
     """Return every command with its arguments and options."""
-    return {name: [_parameter(given) for given in command.params] for name, command in _commands(get_command(program))}
+    return {name: [_parameter(given) for given in command.params] for name, command in _commands(program)}
 
 
 def _commands(command: Any, name: str = "mnemolog") -> Iterator[tuple[str, Any]]:
@@ -107,22 +107,34 @@ def _commands(command: Any, name: str = "mnemolog") -> Iterator[tuple[str, Any]]
 
 
 def _parameter(parameter: Any) -> dict[str, Any]:
-    kind = parameter.type_descriptor.annotation
-    default = parameter.default
+    default = parameter.to_info_dict()["default"]
     return {
         "kind": parameter.param_type_name,
         "names": [*parameter.opts, *parameter.secondary_opts],
         "metavar": parameter.metavar,
-        "type": kind.__qualname__ if isinstance(kind, type) and not hasattr(kind, "__args__") else str(kind),
-        "bounds": [parameter.min, parameter.max],
+        "type": _type_of(parameter),
+        "bounds": [getattr(parameter.type, "min", None), getattr(parameter.type, "max", None)],
         "default": default if isinstance(default, str | int | float | list | None) else str(default),
         "required": parameter.required,
         "is_flag": getattr(parameter, "is_flag", False),
         "takes": parameter.nargs,
         "repeats": parameter.multiple,
         "variable": parameter.envvar,
-        "is_hidden": parameter.hidden,
+        "is_hidden": getattr(parameter, "hidden", False),
     }
+
+
+def _type_of(parameter: click.Parameter) -> str:
+    """Return the type of the values that a command gets."""
+    kind = parameter.type
+    names = {"text": "str", "integer": "int", "integer range": "int", "float": "float", "float range": "float"}
+    name = names.get(kind.name) or {"boolean": "bool", "path": "Path", "filename": "FileText"}.get(kind.name, "")
+    if isinstance(kind, click.Choice):
+        name = str(Literal[tuple(kind.choices)])
+    elif isinstance(kind, click.types.FuncParamType):
+        made = get_type_hints(kind.func)["return"]
+        name = str(made) if get_args(made) else made.__qualname__
+    return f"list[{name.replace('Path', 'pathlib.Path')}]" if parameter.multiple or parameter.nargs != 1 else name
 
 
 def frozen_files() -> Any:

@@ -2,23 +2,22 @@
 
 from typing import Annotated
 
-import typer
-
 from mnemolog.cli.invocation import Commands
 from mnemolog.cli.options import AGENT, APP, FILTER, USER
 from mnemolog.cli.output import DEGRADED, Output
+from mnemolog.cli.parameters import Option
 from mnemolog.client.client import AsyncClient
 from schemas.vocabulary.words import Tier
 
-QUERY = Annotated[str, typer.Option("--query", "-q", help="What the user says now; without it nothing is searched.")]
-SESSION = Annotated[str | None, typer.Option("--session", "-s", help="The conversation; its last turns are shown.")]
+QUERY = Annotated[str, Option("--query", "-q", help="What the user says now; without it nothing is searched.")]
+SESSION = Annotated[str | None, Option("--session", "-s", help="The conversation; its last turns are shown.")]
 INTIMACY = Annotated[
     float | None,
-    typer.Option(
+    Option(
         "--intimacy", min=0, max=100, help="How close the user and the agent are; by default, what the last turn said."
     ),
 ]
-RECALL = Annotated[bool, typer.Option("--recall", help="Count what is found as recalled, as an agent's context does.")]
+RECALL = Annotated[bool, Option("--recall", help="Count what is found as recalled, as an agent's context does.")]
 commands = Commands()
 
 
@@ -32,7 +31,7 @@ async def context(  # noqa: PLR0913 - one for each option
     app: APP = None,
     query: QUERY = "",
     session: SESSION = None,
-    tier: Annotated[Tier, typer.Option("--tier")] = "paid",
+    tier: Annotated[Tier, Option("--tier")] = "paid",
     intimacy: INTIMACY = None,
     filters: FILTER = None,
     recall: RECALL = False,

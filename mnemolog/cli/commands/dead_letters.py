@@ -2,13 +2,12 @@
 
 from typing import Annotated
 
-import typer
-
 from mnemolog.cli.invocation import Commands
 from mnemolog.cli.output import Output
+from mnemolog.cli.parameters import Argument
 from mnemolog.client.client import AsyncClient
 
-IDS = Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Which; all without.")]
+IDS = Annotated[list[str] | None, Argument(metavar="[ID]...", help="Which; all without.")]
 commands = Commands()
 
 

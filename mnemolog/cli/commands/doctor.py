@@ -6,18 +6,17 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from mnemolog.cli.invocation import CommandFailed, Commands, Surroundings
+from mnemolog.cli.parameters import Option
 from mnemolog.environment import SettingsError
 
 RESIDUE = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Search what is kept for the words in a file, one a line, instead."),
+    Option(metavar="FILE", help="Search what is kept for the words in a file, one a line, instead."),
 ]
 ERASED = Annotated[
     Path | None,
-    typer.Option(metavar="RECEIPT", help="Read all that any key opens, and say what is left of an erased user."),
+    Option(metavar="RECEIPT", help="Read all that any key opens, and say what is left of an erased user."),
 ]
 IN_CLEAR = (
     "this proves that no file or record holds these words in clear. With encryption that is so of everybody, also of "
@@ -29,7 +28,7 @@ commands = Commands()
 
 NO_CALLS = Annotated[
     bool,
-    typer.Option("--no-calls", help="Ask no model and no embedding endpoint a question, which may cost something."),
+    Option("--no-calls", help="Ask no model and no embedding endpoint a question, which may cost something."),
 ]
 
 

@@ -4,21 +4,20 @@ from collections import Counter
 from datetime import datetime
 from typing import Annotated
 
-import typer
-
 from mnemolog.cli.invocation import CommandFailed, Commands
 from mnemolog.cli.options import instant
 from mnemolog.cli.output import Output
+from mnemolog.cli.parameters import Option
 from mnemolog.client.client import AsyncClient
 
-TIMEOUT = Annotated[float, typer.Option("--timeout", min=0.1, max=3600.0, help="Seconds to wait.")]
+TIMEOUT = Annotated[float, Option("--timeout", min=0.1, max=3600.0, help="Seconds to wait.")]
 REJECTED = Annotated[
     bool,
-    typer.Option("--rejected", help="Those without a usable answer, and those left to the rules by a spent budget."),
+    Option("--rejected", help="Those without a usable answer, and those left to the rules by a spent budget."),
 ]
-USER = Annotated[str | None, typer.Option("--user", help="Only of this user.")]
-SINCE = Annotated[datetime | None, typer.Option(parser=instant, metavar="TIME", help="Rejected then or later.")]
-UNTIL = Annotated[datetime | None, typer.Option(parser=instant, metavar="TIME", help="Rejected before then.")]
+USER = Annotated[str | None, Option("--user", help="Only of this user.")]
+SINCE = Annotated[datetime | None, Option(parser=instant, metavar="TIME", help="Rejected then or later.")]
+UNTIL = Annotated[datetime | None, Option(parser=instant, metavar="TIME", help="Rejected before then.")]
 commands = Commands()
 
 

@@ -9,24 +9,24 @@ from pathlib import Path
 from typing import Annotated, Any, BinaryIO
 
 import orjson
-import typer
 
 from mnemolog.cli.invocation import CommandFailed, Commands, Surroundings
 from mnemolog.cli.options import APP, FILTER, OF_SESSION, USER
 from mnemolog.cli.output import Output
+from mnemolog.cli.parameters import Option
 from mnemolog.client.client import AsyncClient
 from mnemolog.client.exchange import LAST
 from schemas.vocabulary.words import Scope
 
-SCOPE = Annotated[Scope, typer.Option("--scope", help="global exports what everyone knows.")]
+SCOPE = Annotated[Scope, Option("--scope", help="global exports what everyone knows.")]
 INTO = Annotated[
     Path | None,
-    typer.Option("--output", "-o", metavar="FILE", help="Where to, readable by you alone. [default: stdout]"),
+    Option("--output", "-o", metavar="FILE", help="Where to, readable by you alone. [default: stdout]"),
 ]
 
 READABLE = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--what-can-be-read", help="Of a log that is damaged: everybody's memories, as far as its ledger can be read."
     ),
 ]

@@ -3,23 +3,18 @@
 import asyncio
 from typing import Annotated, Any
 
-import typer
-
 from mnemolog.cli.invocation import Commands
 from mnemolog.cli.options import AGENT, MEMORY_ID
 from mnemolog.cli.output import Output, shown
+from mnemolog.cli.parameters import Option
 from mnemolog.client.client import AsyncClient
 from schemas.text import on_one_line
 
-SOMEBODY = Annotated[str | None, typer.Option("--user", "-u", help="Whose. [default: everybody's]")]
-CHANGES = Annotated[
-    list[str] | None, typer.Option("--type", help="Only these, such as MemoryFormed; may be said again.")
-]
-AFTER = Annotated[
-    str | None, typer.Option("--after", metavar="CURSOR", help="Begin there. [default: the first, or now]")
-]
-LIMIT = Annotated[int, typer.Option("--limit", min=1, max=500, help="About so many at once.")]
-FOLLOW = Annotated[bool, typer.Option("--follow", help="Go on with what happens, until Ctrl-C.")]
+SOMEBODY = Annotated[str | None, Option("--user", "-u", help="Whose. [default: everybody's]")]
+CHANGES = Annotated[list[str] | None, Option("--type", help="Only these, such as MemoryFormed; may be said again.")]
+AFTER = Annotated[str | None, Option("--after", metavar="CURSOR", help="Begin there. [default: the first, or now]")]
+LIMIT = Annotated[int, Option("--limit", min=1, max=500, help="About so many at once.")]
+FOLLOW = Annotated[bool, Option("--follow", help="Go on with what happens, until Ctrl-C.")]
 NOW = "now"
 LOOK_EVERY_SECONDS = 0.5
 LOUD = ("content", "importance", "status", "value", "category", "expires_at", "access_count")

@@ -2,8 +2,6 @@
 
 from typing import Annotated, Any
 
-import typer
-
 from mnemolog.cli.invocation import CommandFailed, Commands
 from mnemolog.cli.options import (
     ABOUT,
@@ -23,29 +21,30 @@ from mnemolog.cli.options import (
     USER,
 )
 from mnemolog.cli.output import Output
+from mnemolog.cli.parameters import Argument, Option
 from mnemolog.client.client import AsyncClient
 from schemas.vocabulary.words import Category, Kind, MemoryType, Scope, Status
 
-CONTENT = Annotated[str, typer.Argument(help="What to remember, as it is.")]
-SOME_MEMORY = Annotated[str | None, typer.Argument(metavar="[MEMORY_ID]", show_default=False)]
-PREVIEW = Annotated[bool, typer.Option("--preview", help="Only say which would go.")]
-FOREVER = Annotated[bool, typer.Option("--forever", help="Erase them, with what they came from.")]
-STATUS = Annotated[Status, typer.Option("--status")]
-KIND = Annotated[Kind | None, typer.Option("--kind")]
-CATEGORY = Annotated[Category | None, typer.Option("--category")]
-TYPE = Annotated[MemoryType, typer.Option("--type")]
-IMPORTANCE = Annotated[float, typer.Option("--importance", min=0.0, max=1.0)]
-ATTRIBUTE = Annotated[str | None, typer.Option("--attribute", help="What slot of the profile it fills.")]
-VALUE = Annotated[str | None, typer.Option("--value", help="The value of the attribute.")]
-EVENT_TYPE = Annotated[str | None, typer.Option("--event-type", help="What kind of event it was.")]
-EMOTION = Annotated[str | None, typer.Option("--emotion", help="What was felt.")]
-INTENSITY = Annotated[float | None, typer.Option("--emotion-intensity", min=0.0, max=1.0)]
+CONTENT = Annotated[str, Argument(help="What to remember, as it is.")]
+SOME_MEMORY = Annotated[str | None, Argument(metavar="[MEMORY_ID]")]
+PREVIEW = Annotated[bool, Option("--preview", help="Only say which would go.")]
+FOREVER = Annotated[bool, Option("--forever", help="Erase them, with what they came from.")]
+STATUS = Annotated[Status, Option("--status")]
+KIND = Annotated[Kind | None, Option("--kind")]
+CATEGORY = Annotated[Category | None, Option("--category")]
+TYPE = Annotated[MemoryType, Option("--type")]
+IMPORTANCE = Annotated[float, Option("--importance", min=0.0, max=1.0)]
+ATTRIBUTE = Annotated[str | None, Option("--attribute", help="What slot of the profile it fills.")]
+VALUE = Annotated[str | None, Option("--value", help="The value of the attribute.")]
+EVENT_TYPE = Annotated[str | None, Option("--event-type", help="What kind of event it was.")]
+EMOTION = Annotated[str | None, Option("--emotion", help="What was felt.")]
+INTENSITY = Annotated[float | None, Option("--emotion-intensity", min=0.0, max=1.0)]
 KEY_DIALOGUE = Annotated[
-    list[str] | None, typer.Option("--key-dialogue", help="A line that was said; as often as there are lines.")
+    list[str] | None, Option("--key-dialogue", help="A line that was said; as often as there are lines.")
 ]
-SCOPE = Annotated[Scope, typer.Option("--scope", help="global is for everyone.")]
-NO_EXPIRY = Annotated[bool, typer.Option("--no-expiry", help="It does not expire any more.")]
-VERSION = Annotated[int | None, typer.Option("--expected-version", min=1, help="Fail if it has moved on from there.")]
+SCOPE = Annotated[Scope, Option("--scope", help="global is for everyone.")]
+NO_EXPIRY = Annotated[bool, Option("--no-expiry", help="It does not expire any more.")]
+VERSION = Annotated[int | None, Option("--expected-version", min=1, help="Fail if it has moved on from there.")]
 commands = Commands()
 
 
@@ -117,7 +116,7 @@ async def remember(  # noqa: PLR0913 - one for each option
     user: USER = "owner",
     agent: AGENT = None,
     app: APP = None,
-    category: Annotated[Category, typer.Option("--category")] = "fact",
+    category: Annotated[Category, Option("--category")] = "fact",
     memory_type: TYPE = "long_term",
     importance: IMPORTANCE = 0.5,
     about: ABOUT = None,
@@ -158,11 +157,11 @@ async def revise(  # noqa: PLR0913 - one for each option
     memory_id: MEMORY_ID,
     *,
     user: SOME_USER = None,
-    content: Annotated[str | None, typer.Option("--content", help="What it says from now on.")] = None,
+    content: Annotated[str | None, Option("--content", help="What it says from now on.")] = None,
     about: ABOUT = None,
     category: CATEGORY = None,
-    memory_type: Annotated[MemoryType | None, typer.Option("--type")] = None,
-    importance: Annotated[float | None, typer.Option("--importance", min=0.0, max=1.0)] = None,
+    memory_type: Annotated[MemoryType | None, Option("--type")] = None,
+    importance: Annotated[float | None, Option("--importance", min=0.0, max=1.0)] = None,
     value: VALUE = None,
     event_type: EVENT_TYPE = None,
     emotion: EMOTION = None,

@@ -2,16 +2,15 @@
 
 from typing import Annotated, Any
 
-import typer
-
 from mnemolog.cli.invocation import Commands
 from mnemolog.cli.options import AGENT, AS_OF, PAGE, PAGE_SIZE, USER
 from mnemolog.cli.output import Output
+from mnemolog.cli.parameters import Option
 from mnemolog.client.client import AsyncClient
 from schemas.vocabulary.words import EntityKind
 
-ID = Annotated[str | None, typer.Option("--id", metavar="ENTITY_ID", help="Show this one, with its facts over time.")]
-KIND = Annotated[EntityKind | None, typer.Option("--kind")]
+ID = Annotated[str | None, Option("--id", metavar="ENTITY_ID", help="Show this one, with its facts over time.")]
+KIND = Annotated[EntityKind | None, Option("--kind")]
 commands = Commands()
 
 

@@ -3,17 +3,16 @@
 from collections.abc import Sequence
 from typing import Annotated
 
-import typer
-
 from mnemolog.cli.invocation import CommandFailed, Commands
 from mnemolog.cli.lines.event_lines import EventLine
 from mnemolog.cli.lines.publisher import LinePublisher
 from mnemolog.cli.lines.reader import missing, read_files, sizes
 from mnemolog.cli.lines.sender import Refusals, interruptible, send_all
 from mnemolog.cli.output import Output
+from mnemolog.cli.parameters import Argument
 from mnemolog.client.client import AsyncClient
 
-FILES = Annotated[list[str], typer.Argument(metavar="FILE...", help="JSON Lines of input events; - is stdin.")]
+FILES = Annotated[list[str], Argument(metavar="FILE...", help="JSON Lines of input events; - is stdin.")]
 AGAIN = "Publish the same again: what was accepted counts once."
 commands = Commands()
 

@@ -10,28 +10,26 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import orjson
-import typer
 
 from mnemolog.cli.invocation import CommandFailed, Commands
 from mnemolog.cli.output import Output
+from mnemolog.cli.parameters import Argument, Option
 from mnemolog.client.client import AsyncClient
 from mnemolog.client.errors import MnemologError
 
-WHAT = Annotated[Literal["all", "shards", "index"], typer.Argument(help="What to build anew.")]
-LIST = Annotated[bool, typer.Option("--list", help="Only list the generations there are.")]
+WHAT = Annotated[Literal["all", "shards", "index"], Argument(help="What to build anew.")]
+LIST = Annotated[bool, Option("--list", help="Only list the generations there are.")]
 ACTIVATE = Annotated[
-    int | None, typer.Option(min=1, metavar="GENERATION", help="Switch back to this one, brought up to date.")
+    int | None, Option(min=1, metavar="GENERATION", help="Switch back to this one, brought up to date.")
 ]
-ENCODER = Annotated[
-    str | None, typer.Argument(help="Spelt as MNEMOLOG_EMBEDDING_MODEL is; without it the active encoder.")
-]
-FORECAST = Annotated[bool, typer.Option("--forecast", help="Only say what it takes: memories, tokens, seconds.")]
+ENCODER = Annotated[str | None, Argument(help="Spelt as MNEMOLOG_EMBEDDING_MODEL is; without it the active encoder.")]
+FORECAST = Annotated[bool, Option("--forecast", help="Only say what it takes: memories, tokens, seconds.")]
 DIFF = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Lines {user_id, query, expected: [id]}: compare it with the active encoder."),
+    Option(metavar="FILE", help="Lines {user_id, query, expected: [id]}: compare it with the active encoder."),
 ]
-SERVE = Annotated[bool, typer.Option("--activate", help="Let it serve, from now on and after a restart.")]
-SERVING = Annotated[bool, typer.Option("--list", help="Only say which encoder serves.")]
+SERVE = Annotated[bool, Option("--activate", help="Let it serve, from now on and after a restart.")]
+SERVING = Annotated[bool, Option("--list", help="Only say which encoder serves.")]
 LOOK_SECONDS = 0.3
 commands = Commands()
 

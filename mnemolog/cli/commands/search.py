@@ -2,21 +2,18 @@
 
 from typing import Annotated, Any
 
-import typer
-
 from mnemolog.cli.invocation import Commands
 from mnemolog.cli.options import ABOUT, AGENT, APP, AS_OF, FILTER, ONE_ATTRIBUTE, SPEAKER, USER
 from mnemolog.cli.output import DEGRADED, Output
+from mnemolog.cli.parameters import Argument, Option
 from mnemolog.client.client import AsyncClient
 
-QUERY = Annotated[str, typer.Argument(help="What to look for, in any words.")]
-LIMIT = Annotated[int, typer.Option("--limit", "-n", min=1, max=100)]
-TURNS = Annotated[bool, typer.Option("--turns/--no-turns", help="Whether to find what was said, too.")]
-MIN_RELEVANCE = Annotated[float, typer.Option("--min-relevance", min=0, max=1, help="Leave out what is less relevant.")]
-HOPS = Annotated[
-    int, typer.Option("--hops", min=1, max=2, help="2: what the best memories are about is looked for too.")
-]
-RECALL = Annotated[bool, typer.Option("--recall", help="Count what is found as recalled, as an agent's search does.")]
+QUERY = Annotated[str, Argument(help="What to look for, in any words.")]
+LIMIT = Annotated[int, Option("--limit", "-n", min=1, max=100)]
+TURNS = Annotated[bool, Option("--turns/--no-turns", help="Whether to find what was said, too.")]
+MIN_RELEVANCE = Annotated[float, Option("--min-relevance", min=0, max=1, help="Leave out what is less relevant.")]
+HOPS = Annotated[int, Option("--hops", min=1, max=2, help="2: what the best memories are about is looked for too.")]
+RECALL = Annotated[bool, Option("--recall", help="Count what is found as recalled, as an agent's search does.")]
 commands = Commands()
 
 

@@ -3,18 +3,17 @@
 from datetime import datetime
 from typing import Annotated, Any
 
-import typer
-
 from mnemolog.cli.invocation import CommandFailed, Commands
 from mnemolog.cli.options import TIMEOUT, instant
 from mnemolog.cli.output import Output
+from mnemolog.cli.parameters import Option
 from mnemolog.client.client import AsyncClient
 from schemas.vocabulary.words import RETENTION, WAKE
 from streams.decisions.decay_policies.registry import PolicyName
 
-AS_OF = Annotated[datetime, typer.Option("--as-of", parser=instant, metavar="TIME", help="The time that it is.")]
-POLICY = Annotated[PolicyName | None, typer.Option("--policy", help="[default: DECAY_POLICY]")]
-FORCE = Annotated[bool, typer.Option("--force", help="The time may lie in the future.")]
+AS_OF = Annotated[datetime, Option("--as-of", parser=instant, metavar="TIME", help="The time that it is.")]
+POLICY = Annotated[PolicyName | None, Option("--policy", help="[default: DECAY_POLICY]")]
+FORCE = Annotated[bool, Option("--force", help="The time may lie in the future.")]
 commands = Commands()
 
 

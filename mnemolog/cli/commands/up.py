@@ -6,11 +6,12 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
-import typer
+import click
 
 from mnemolog.cli.data_directory import wait_until_free
 from mnemolog.cli.invocation import ENV_FILE, FAILED, CommandFailed, Surroundings, exit_code
 from mnemolog.cli.logs import start_logging
+from mnemolog.cli.parameters import Option
 from mnemolog.cluster.membership import FORGOTTEN
 from mnemolog.telemetry.start import telemetry
 from projections.embedding.choice import BUILTIN
@@ -27,9 +28,9 @@ STARTS_ON_KAFKA: Final = "mnemolog is starting: a worker on %s, with its files i
 
 def up(
     *,
-    data: Annotated[Path | None, typer.Option("--data", help="The data directory. [default: ./var]")] = None,
-    host: Annotated[str | None, typer.Option("--host", help="Where to listen. [default: 127.0.0.1]")] = None,
-    port: Annotated[int | None, typer.Option("--port", help="0 takes a free one. [default: 8420]")] = None,
+    data: Annotated[Path | None, Option("--data", help="The data directory. [default: ./var]")] = None,
+    host: Annotated[str | None, Option("--host", help="Where to listen. [default: 127.0.0.1]")] = None,
+    port: Annotated[int | None, Option("--port", help="0 takes a free one. [default: 8420]")] = None,
     env_file: ENV_FILE = None,
 ) -> None:
     """Run the whole system in one process. Ctrl-C or SIGTERM ends it."""
@@ -60,7 +61,7 @@ def up(
         given.append(settings)
 
     if code := exit_code(checked):
-        raise typer.Exit(code)
+        raise click.exceptions.Exit(code)
     settings = given[0]
     if any(forgotten):
         log.info(FORGOTTEN)
@@ -68,7 +69,7 @@ def up(
 
     with telemetry(os.environ):
         code = run(settings)
-    raise typer.Exit(FAILED if code else 0)
+    raise click.exceptions.Exit(FAILED if code else 0)
 
 
 def _announce(settings: "Settings") -> None:

@@ -4,24 +4,23 @@ import asyncio
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from mnemolog.cli.invocation import CommandFailed, Commands, Surroundings
+from mnemolog.cli.parameters import Argument, Option
 from mnemolog.environment import SettingsError
 
 PLACES = Annotated[
     list[Path],
-    typer.Argument(
+    Argument(
         metavar="[verify|restore] DIR",
         help="The folder of the backup. After `verify` it is only read through, after `restore` a log is made of it.",
     ),
 ]
 PACE = Annotated[
-    float, typer.Option("--pace", min=0.01, help="How many MB a second are copied at most, beside what is served.")
+    float, Option("--pace", min=0.01, help="How many MB a second are copied at most, beside what is served.")
 ]
 TO = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--to",
         metavar="TIME|POSITION",
         help="With `restore`: a time of the log with its offset, or the position of a decision. [default: all]",

@@ -4,23 +4,22 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from mnemolog.cli.invocation import CommandFailed, Commands, Surroundings
+from mnemolog.cli.parameters import Option
 
 if TYPE_CHECKING:
     from mnemolog.operations.integrity.verification import Verified
 
 AGAINST = Annotated[
     Path | None,
-    typer.Option(metavar="PATH", help="Heads kept elsewhere, a file or a folder. [default: MNEMOLOG_HEADS_TO]"),
+    Option(metavar="PATH", help="Heads kept elsewhere, a file or a folder. [default: MNEMOLOG_HEADS_TO]"),
 ]
 KEY = Annotated[
     str | None,
-    typer.Option("--public-key", metavar="KEY", help="Who signed them. [default: this installation]"),
+    Option("--public-key", metavar="KEY", help="Who signed them. [default: this installation]"),
 ]
 USER = Annotated[
-    str | None, typer.Option("--user", "-u", metavar="TENANT/USER", help="Only this user's partition and history.")
+    str | None, Option("--user", "-u", metavar="TENANT/USER", help="Only this user's partition and history.")
 ]
 commands = Commands()
 

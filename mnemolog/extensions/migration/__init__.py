@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Final
 from mnemolog.hooks import Extension
 
 if TYPE_CHECKING:
-    import typer
+    import click
 
 
-def _commands(program: typer.Typer) -> None:
+def _commands(program: click.Group) -> None:
     from mnemolog.extensions.migration.command import commands  # noqa: PLC0415 - see Extension
 
     commands.install(program)

@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
 
-import typer
-
 from mnemolog.cli.invocation import CommandFailed, Commands, Surroundings
 from mnemolog.cli.lines.event_lines import BadLine, EventLine
 from mnemolog.cli.lines.publisher import LinePublisher
 from mnemolog.cli.lines.reader import read_rows
 from mnemolog.cli.lines.sender import Refusals, interruptible, send_all
 from mnemolog.cli.output import Output
+from mnemolog.cli.parameters import Argument, Option
 from mnemolog.client.client import AsyncClient
 from mnemolog.extensions.migration.systems import CHATS, System
 
@@ -27,37 +26,35 @@ if TYPE_CHECKING:
     from mnemolog.extensions.migration.systems import Chats, Memories
 
 T = TypeVar("T")
-FILE = Annotated[
-    str, typer.Argument(metavar="FILE", help="What `mnemolog export` wrote (- is stdin), or what --from names.")
-]
+FILE = Annotated[str, Argument(metavar="FILE", help="What `mnemolog export` wrote (- is stdin), or what --from names.")]
 FROM = Annotated[
     System,
-    typer.Option(
+    Option(
         "--from",
         help="evatar: its table as SQLite or CSV; luna: its SQLite; powermem: a backup, JSON; "
         "chromadb: its folder, its SQLite, or a JSON export; mem0: what get_all returns, JSON; "
         "chatgpt, claude, whatsapp, telegram: what they export, as it comes; openai-messages: JSON or JSON Lines.",
     ),
 ]
-WHOSE = Annotated[str | None, typer.Option("--user", "-u", help="Whose they become. [default: who had them]")]
+WHOSE = Annotated[str | None, Option("--user", "-u", help="Whose they become. [default: who had them]")]
 KEY_FILE = Annotated[
     Path | None,
-    typer.Option("--key-file", help="Evatar's Fernet key, for encrypted rows. [default: EVATAR_ENCRYPTION_KEY]"),
+    Option("--key-file", help="Evatar's Fernet key, for encrypted rows. [default: EVATAR_ENCRYPTION_KEY]"),
 ]
-COLLECTION = Annotated[str, typer.Option("--collection", help="The collection of a ChromaDB.")]
+COLLECTION = Annotated[str, Option("--collection", help="The collection of a ChromaDB.")]
 ME = Annotated[
     str | None,
-    typer.Option("--me", metavar="NAME", help="Who of a chat's people is the user: as the chat calls them, or an id."),
+    Option("--me", metavar="NAME", help="Who of a chat's people is the user: as the chat calls them, or an id."),
 ]
 TIMEZONE = Annotated[
     str | None,
-    typer.Option("--timezone", help="The clock of a chat's people: an IANA name, or +08:00. [default: UTC]"),
+    Option("--timezone", help="The clock of a chat's people: an IANA name, or +08:00. [default: UTC]"),
 ]
 DATES = Annotated[
     Literal["dmy", "mdy", "ymd"] | None,
-    typer.Option("--dates", help="The order of day, month and year in WhatsApp's file. [default: what it tells]"),
+    Option("--dates", help="The order of day, month and year in WhatsApp's file. [default: what it tells]"),
 ]
-DRY_RUN = Annotated[bool, typer.Option("--dry-run", help="Only say what the file holds.")]
+DRY_RUN = Annotated[bool, Option("--dry-run", help="Only say what the file holds.")]
 KEY_VARIABLE = "EVATAR_ENCRYPTION_KEY"
 NOWHERE = "http://127.0.0.1"
 """The address of a client that sends no requests."""

@@ -17,7 +17,7 @@ from mnemolog.hooks import Extension
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    import typer
+    import click
     from starlette.routing import BaseRoute
 
     from mnemolog.hooks import Collaborators, WorkerPart
@@ -29,7 +29,7 @@ def _routes() -> Iterable[BaseRoute]:
     return router.routes
 
 
-def _commands(program: typer.Typer) -> None:
+def _commands(program: click.Group) -> None:
     from mnemolog.extensions.webhooks.commands import commands  # noqa: PLC0415 - see Extension
 
     commands.install_group(program, "webhooks", "Whom changes are posted to.")

@@ -2,19 +2,18 @@
 
 from typing import Annotated
 
-import typer
-
 from mnemolog.cli.invocation import Commands
 from mnemolog.cli.options import AGENT, SOME_USER
 from mnemolog.cli.output import Output
+from mnemolog.cli.parameters import Argument, Option
 from mnemolog.client.client import AsyncClient
 
-ADDRESS = Annotated[str, typer.Argument(metavar="ADDRESS", help="Where to post: it begins with https://.")]
-WEBHOOK = Annotated[str, typer.Argument(metavar="WEBHOOK", help="The id of a webhook.")]
-TYPES = Annotated[list[str] | None, typer.Option("--type", help="Only changes of this type; may be said again.")]
-AFTER = Annotated[str, typer.Option(help="Begin behind this cursor of the feed; `start`: with the first change.")]
+ADDRESS = Annotated[str, Argument(metavar="ADDRESS", help="Where to post: it begins with https://.")]
+WEBHOOK = Annotated[str, Argument(metavar="WEBHOOK", help="The id of a webhook.")]
+TYPES = Annotated[list[str] | None, Option("--type", help="Only changes of this type; may be said again.")]
+AFTER = Annotated[str, Option(help="Begin behind this cursor of the feed; `start`: with the first change.")]
 BOTH_FOR = Annotated[
-    float, typer.Option("--both-for", min=0.0, max=720.0, help="Hours in which the former secrets sign too.")
+    float, Option("--both-for", min=0.0, max=720.0, help="Hours in which the former secrets sign too.")
 ]
 START = "start"
 HOUR_SECONDS = 3_600

@@ -20,7 +20,7 @@ POLICIES: Final[Mapping[str, DecayPolicy]] = {policy.name: policy for policy in 
 if TYPE_CHECKING:
     PolicyName: TypeAlias = str
     TickName: TypeAlias = str
-else:  # a type checker cannot read a Literal made of a table; pydantic and typer can, and refuse every other name
+else:  # a type checker cannot read a Literal made of a table; pydantic and the commands can, and refuse the rest
     PolicyName = Literal[tuple(POLICIES)]
     TickName = Literal[(*POLICIES, RETENTION, WAKE)]
     """The names of ticks: a policy of decay, the removal of old observations, or waking agents."""

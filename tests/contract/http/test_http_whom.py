@@ -8,7 +8,7 @@ import pytest
 import pytest_asyncio
 from contract.front_door import FrontDoor, front_door
 
-from mnemolog.http.mcp.tools import OF_MCP
+from mnemolog.extensions.mcp.tools import OF_MCP
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

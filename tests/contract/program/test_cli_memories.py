@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import click
 import httpx
 import orjson
 import pytest
-import typer
 from contract.front_door import front_door, turn
 
 from mnemolog import AsyncClient, Conflict, NotFound, Refused
@@ -234,5 +234,5 @@ async def test_what_is_of_an_application_or_a_session_is_listed_found_exported_a
 
 @pytest.mark.parametrize("text", ["{", "[]", "1"])
 def test_what_is_no_filter_is_refused_before_anything_is_asked(text: str):
-    with pytest.raises(typer.BadParameter):
+    with pytest.raises(click.BadParameter):
         filters(text)

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from support.tables import each
-from typer.main import get_command
 
 import mnemolog
 from mnemolog import AsyncClient, Client
@@ -76,7 +75,7 @@ def test_every_setting_is_in_the_table_with_its_default_and_no_other_is():
 
 def test_every_command_is_on_the_page_of_the_command_line_and_no_other_is():
     text = (REFERENCE / "command-line.md").read_text("utf-8").split("Times are RFC 3339")[0]
-    there = set(commands(get_command(program)))
+    there = set(commands(program))
     documented = {" ".join(re.findall(r"(?<!\S)[a-z][a-z-]*", name.split("[")[0])) for name in first_cells(text)}
     assert documented == there
 

@@ -9,8 +9,8 @@ import pytest
 from operations import PAGE, Operation, calls, commands, operation_at, operation_of, operations, page
 
 from mnemolog import AsyncClient
+from mnemolog.extensions.mcp.tools import MEMORY_TOOLS
 from mnemolog.http.app import make_http
-from mnemolog.http.mcp.tools import MEMORY_TOOLS
 from mnemolog.http.models import responses
 from mnemolog.http.tool_definitions import TOOLS
 from mnemolog.http.tracing import OPERATIONS
@@ -19,7 +19,7 @@ from mnemolog.worker.worker import Worker
 
 if TYPE_CHECKING:
     from mnemolog.client.call import Call
-    from mnemolog.http.mcp.tools import RoutedTool
+    from mnemolog.extensions.mcp.tools import RoutedTool
     from mnemolog.http.tool_definitions import Tool
 
 WITHOUT_METHOD: Final = {
@@ -152,7 +152,11 @@ def test_an_option_has_the_bounds_and_the_default_of_the_route_s_field(
             taken = arguments(document, operation.method, operation.path)
             for option in command.params:
                 field = taken.get(option.opts[0].lstrip("-").replace("-", "_"), {}) if option.opts else {}
-                its = {"minimum": option.min, "maximum": option.max, "default": option.default}
+                its = {
+                    "minimum": getattr(option.type, "min", None),
+                    "maximum": getattr(option.type, "max", None),
+                    "default": option.to_info_dict()["default"],
+                }
                 both = {word for word in its if its[word] is not None and field.get(word) is not None}
                 compared += len(both)
                 if any(its[word] != field[word] for word in both):

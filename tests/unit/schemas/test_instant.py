@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+import click
 import pytest
-import typer
 from pydantic import ValidationError
 from support.tables import each
 
@@ -53,7 +53,7 @@ def test_every_way_in_refuses_the_rest_with_the_same_sentence(text: str):
     with pytest.raises(ValueError, match="must be") as plain:
         read_instant(text)
     assert str(plain.value) == SENTENCE
-    with pytest.raises(typer.BadParameter) as typed:
+    with pytest.raises(click.BadParameter) as typed:
         instant(text)
     assert typed.value.message == f"{text!r} {SENTENCE}"
     with pytest.raises(InvalidEvent) as published:

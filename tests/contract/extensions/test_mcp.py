@@ -14,8 +14,11 @@ from mcp.shared.exceptions import MCPError
 from support.free_ports import free_ports
 from support.mnemolog_up import ForkedUp
 
+from mnemolog.extensions.mcp.route import MISSING
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from mcp_types import CallToolResult
 
@@ -339,3 +342,23 @@ async def test_a_call_that_is_sent_again_under_its_key_is_one_call(server: str):
     ]
     assert told[0]["result"]["structuredContent"]["access_count"] == 0
     assert told[1]["result"]["structuredContent"]["access_count"] == 0
+
+
+class UpWithoutMcp(ForkedUp):
+    """A worker where the extra is not installed."""
+
+    missing = ("mcp", "mcp_types")
+
+
+async def test_a_server_without_the_extra_says_what_to_install_and_serves_the_rest(tmp_path: Path):
+    up = UpWithoutMcp(tmp_path, free_ports(1)[0])
+    try:
+        up.wait_until_ready()
+        refused = await http(up.url, "POST", "/mcp", json=LIST, headers=JSON)
+        assert refused.status_code == 501
+        assert refused.json()["detail"] == MISSING
+        assert 'pip install "mnemolog[mcp]"' in MISSING
+        assert (await http(up.url, "GET", "/v1/tools")).status_code == 200
+    finally:
+        code, said = up.end(signal.SIGTERM)
+    assert code == 0, said

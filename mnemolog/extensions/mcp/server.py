@@ -25,9 +25,9 @@ from mcp_types import (
 )
 from starlette.types import Message, Receive, Scope, Send
 
+from mnemolog.extensions.mcp.tools import OF_MCP, READING, RoutedTool, line
 from mnemolog.http.bounds.bodies import MAX_SMALL_BODY_BYTES
 from mnemolog.http.forwarding import BODY
-from mnemolog.http.mcp.tools import OF_MCP, READING, RoutedTool, line
 from mnemolog.http.models.body import as_written
 from mnemolog.http.own_routes import Answered, Requested, ask
 from mnemolog.http.problems import problem

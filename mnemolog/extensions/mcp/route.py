@@ -1,17 +1,21 @@
 """The MCP server's route: streamable HTTP without sessions, so every message is an independent request."""
 
 import asyncio
-from typing import Annotated
+from http import HTTPStatus
+from typing import Annotated, Final
 
 from fastapi import Depends, Query, Request, Response
 
 from mnemolog.http.dependencies import Caller, CurrentWorker
 from mnemolog.http.models.requests import AppId, Id, UserOrOwner
 from mnemolog.http.permissions import OF_MODELS, default_user
-from mnemolog.http.problems import InvalidRequest
+from mnemolog.http.problems import InvalidRequest, Problem
 from mnemolog.http.routing import query_faults, routes
 from mnemolog.http.tool_definitions import CALLER_FIELDS
 
+MISSING: Final = (
+    'MCP needs a package that this server does not have: run pip install "mnemolog[mcp]" there, and start it again'
+)
 router = routes("mcp", access=OF_MODELS, checks_query=False)  # not in the OpenAPI document
 
 
@@ -38,6 +42,11 @@ async def exchange(
 
 
 def _exchange(request: Request, user_id: str, agent_id: str | None, app_id: str | None) -> Response:
-    from mnemolog.http.mcp.server import Caller, Exchange  # noqa: PLC0415 - slow to import, and rarely used
-
+    """Return the answer. Raises Problem if the extra is not installed."""
+    try:
+        from mnemolog.extensions.mcp.server import Caller, Exchange  # noqa: PLC0415 - slow to import, and rarely used
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in {"mcp", "mcp_types"}:
+            raise
+        raise Problem(HTTPStatus.NOT_IMPLEMENTED, MISSING) from None
     return Exchange(Caller(request, user_id, agent_id, app_id))
