@@ -12,6 +12,7 @@ from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from projections.partitions.assignment import NotHeld
+from projections.shard.errors import ShardDamaged
 from streams.delivery.fair_slots import FairSlots
 
 if TYPE_CHECKING:
@@ -56,9 +57,9 @@ class Hold:
 class KeyedPool:
     """Runs at most `slots` jobs at a time. A job takes a slot when it runs, not while it waits for jobs of its key.
 
-    Jobs belong to a partition. `drop` cancels the jobs of a revoked one. A job that raises NotHeld ends the queue of
-    its key: the log delivers those records again, in order. Jobs handle all other errors themselves; one that escapes
-    is passed to `failure`, for the owner of the pool to decide.
+    Jobs belong to a partition. `drop` cancels the jobs of a revoked one. A job that raises NotHeld or ShardDamaged ends
+    the queue of its key: the log delivers those records again, in order. Jobs handle all other errors themselves; one
+    that escapes is passed to `failure`, for the owner of the pool to decide.
     """
 
     def __init__(
@@ -169,8 +170,8 @@ class KeyedPool:
                     queue.popleft()
                 self._waiting -= count
                 self._changed.set()
-        except NotHeld:
-            log.info("partition %d was revoked: what waited for its users is delivered again", place[0])
+        except (NotHeld, ShardDamaged):
+            log.info("partition %d is not held now: what waited for its users is delivered again", place[0])
         except Exception as error:  # noqa: BLE001 - the boundary of a step: reported, never swallowed
             self._failure(error)
         finally:

@@ -6,13 +6,14 @@ replaces those parts, for any driver. Agents use `stream.noack()`: without it Fa
 agent has received, and does not go through `ack`.
 
 A *generation* is the time between two rebalances. Everything this consumer knows of a partition belongs to one
-generation: after a rebalance the log delivers again from the committed offset on, here or at another worker.
+generation: after a rebalance the log delivers again from the committed offset on, here or at another worker. Within a
+generation one partition can be delivered again (`deliver_again`), while the others go on.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -62,6 +63,10 @@ class SafeDelivery(Consumer):
         self._held: dict[TP, list[Any]] = {}
         """Records fetched for a partition whose agent's queue filled meanwhile, at most those of one fetch. They are
         delivered before this partition is fetched from again, which keeps their order, and other partitions go on."""
+        self._starts: Counter[TP] = Counter()
+        """How often each partition's delivery was started again; each message carries the number of its own start."""
+        self._to_start: set[TP] = set()
+        """Partitions whose delivery is to start again at the first message that is not done."""
         self._partitions_changed = asyncio.Event()
         """Set when another partition may be fetched from: a wait for messages then ends at once."""
         self.large = LargeMessages(self._partitions_changed.set)
@@ -71,8 +76,8 @@ class SafeDelivery(Consumer):
         """The stop after which positions were set last. Delivery may resume only if it is the last stop: else messages
         from positions of the old generation would be delivered. 0 of 0: a worker that was never stopped may begin."""
 
-    async def _rewind(self, tp: TP, record: Any) -> None:  # noqa: ANN401 - the driver's record
-        """Fetch this partition again from a record that was fetched and not delivered."""
+    async def _rewind(self, tp: TP, offset: int) -> None:
+        """Fetch this partition again from an offset that was fetched already."""
         raise NotImplementedError
 
     # -- delivery
@@ -87,6 +92,8 @@ class SafeDelivery(Consumer):
         if not self.flow_active:
             await self.wait(self.can_resume_flow)  # type: ignore[arg-type] # as Faust does: mode takes both events
         generation = self.app.consumer_generation_id
+        await self._start_again()
+        starts = self._starts.copy()
         records = {} if self.should_stop else await self._fetch(timeout)
         if generation != self.app.consumer_generation_id and not self.should_stop:
             # It is unknown whether these were fetched before or after the new generation set its positions: they are
@@ -98,11 +105,15 @@ class SafeDelivery(Consumer):
         for tp, record in self.scheduler.iterate(records):
             if generation != self.app.consumer_generation_id or self.should_stop:
                 return  # the new generation sets its own positions
+            if starts[tp] != self._starts[tp]:
+                continue  # the next fetch begins at the first message that is not done
             if tp not in put_back and self._is_next(tp, record, put_back):
-                yield tp, self._to_message(tp, record)
+                message: Any = self._to_message(tp, record)
+                message.start = starts[tp]
+                yield tp, message
         for tp, record in put_back.items():
             if generation == self.app.consumer_generation_id:
-                await self._rewind(tp, record)
+                await self._rewind(tp, self._to_message(tp, record).offset)
 
     def _is_next(self, tp: TP, record: Any, put_back: dict[TP, Any]) -> bool:  # noqa: ANN401 - the driver's record
         """Return whether a record is to be delivered now; else put it back, hold it, or pass it over."""
@@ -151,6 +162,33 @@ class SafeDelivery(Consumer):
         self._withheld = tps
         self._partitions_changed.set()
 
+    def deliver_again(self, tps: set[TP]) -> None:
+        """Deliver again all messages of these partitions that are not done; those in the agents' queues are stale.
+
+        Their partitions must be withheld until the work on them can begin.
+        """
+        self._starts.update(tps)
+        self._to_start |= tps
+        self._partitions_changed.set()
+
+    def is_current(self, message: Any) -> bool:  # noqa: ANN401 - Faust's message
+        """Return whether a message was delivered since the last rebalance, and since its partition's last start."""
+        is_of_generation = bool(message.generation_id == self.app.consumer_generation_id)
+        return is_of_generation and message.start == self._starts[message.tp]
+
+    async def _start_again(self) -> None:
+        """Go back to the first message that is not done, in the partitions whose delivery is to start again."""
+        while self._to_start:
+            tp = self._to_start.pop()
+            if tp not in self.assignment():
+                continue
+            offset = self.handled(tp)
+            self._forget({tp})
+            if offset:
+                self._safe[tp] = offset
+            self._read_offset[tp] = offset or None
+            await self._rewind(tp, offset)
+
     async def _drain_messages(self, fetcher: Any) -> None:  # noqa: ANN401 - Faust's signature
         count = 0
         try:
@@ -170,7 +208,7 @@ class SafeDelivery(Consumer):
 
     async def _deliver(self, tp: TP, message: Message) -> None:
         read = self._read_offset[tp]
-        if message.generation_id != self.app.consumer_generation_id or (read is not None and message.offset < read):
+        if not self.is_current(message) or (read is not None and message.offset < read):
             return
         # Both before the callback: it may wait until a rebalance is over, when these belong to the next generation.
         self._delivered.setdefault(tp, deque()).append(message.offset)
