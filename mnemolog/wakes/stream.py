@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from mnemolog.cluster.peers import PeerUnavailable
+from mnemolog.wakes.view import wake_view
 from projections.partitions.assignment import NotHeld
-from projections.queries.wake_views import wake_view
 from projections.shard.errors import ShardDamaged, ShardUnavailable
 from schemas.identity import Owner
 

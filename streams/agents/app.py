@@ -227,13 +227,13 @@ def deliver_again(app: faust.App, partitions: Collection[int], topics: Collectio
     Until then nothing of them is to be delivered: see `withhold`.
     """
     consumer: Any = app.consumer
-    consumer.deliver_again({TP(topic.name, partition) for partition in partitions for topic in topics})
+    consumer.starts.again({TP(topic.name, partition) for partition in partitions for topic in topics})
 
 
 def is_current(app: faust.App, message: Any) -> bool:  # noqa: ANN401 - Faust's message is untyped
     """Return whether a message belongs to the present delivery of its partition; a stale one is delivered again."""
     consumer: Any = app.consumer
-    return bool(consumer.is_current(message))
+    return bool(message.generation_id == app.consumer_generation_id and consumer.starts.is_current(message))
 
 
 def member_id(app: faust.App) -> str | None:

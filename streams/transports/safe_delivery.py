@@ -7,13 +7,13 @@ agent has received, and does not go through `ack`.
 
 A *generation* is the time between two rebalances. Everything this consumer knows of a partition belongs to one
 generation: after a rebalance the log delivers again from the committed offset on, here or at another worker. Within a
-generation one partition can be delivered again (`deliver_again`), while the others go on.
+generation one partition can be delivered again (`starts`), while the others go on.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, deque
+from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from mode.utils.futures import notify
 
 from streams.transports.large_messages import LargeMessages
 from streams.transports.runs import Runs
+from streams.transports.starts import Starts
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Mapping
@@ -63,13 +64,10 @@ class SafeDelivery(Consumer):
         self._held: dict[TP, list[Any]] = {}
         """Records fetched for a partition whose agent's queue filled meanwhile, at most those of one fetch. They are
         delivered before this partition is fetched from again, which keeps their order, and other partitions go on."""
-        self._starts: Counter[TP] = Counter()
-        """How often each partition's delivery was started again; each message carries the number of its own start."""
-        self._to_start: set[TP] = set()
-        """Partitions whose delivery is to start again at the first message that is not done."""
         self._partitions_changed = asyncio.Event()
         """Set when another partition may be fetched from: a wait for messages then ends at once."""
         self.large = LargeMessages(self._partitions_changed.set)
+        self.starts = Starts(self._partitions_changed.set)
         self._stops = 0
         """How often the flow was stopped."""
         self._positions_since = 0
@@ -92,8 +90,9 @@ class SafeDelivery(Consumer):
         if not self.flow_active:
             await self.wait(self.can_resume_flow)  # type: ignore[arg-type] # as Faust does: mode takes both events
         generation = self.app.consumer_generation_id
-        await self._start_again()
-        starts = self._starts.copy()
+        while due := self.starts.due() & self.assignment():
+            await self._go_to_undone(due)
+        starts = self.starts.numbers()
         records = {} if self.should_stop else await self._fetch(timeout)
         if generation != self.app.consumer_generation_id and not self.should_stop:
             # It is unknown whether these were fetched before or after the new generation set its positions: they are
@@ -105,7 +104,7 @@ class SafeDelivery(Consumer):
         for tp, record in self.scheduler.iterate(records):
             if generation != self.app.consumer_generation_id or self.should_stop:
                 return  # the new generation sets its own positions
-            if starts[tp] != self._starts[tp]:
+            if not self.starts.is_present(tp, starts[tp]):
                 continue  # the next fetch begins at the first message that is not done
             if tp not in put_back and self._is_next(tp, record, put_back):
                 message: Any = self._to_message(tp, record)
@@ -162,33 +161,6 @@ class SafeDelivery(Consumer):
         self._withheld = tps
         self._partitions_changed.set()
 
-    def deliver_again(self, tps: set[TP]) -> None:
-        """Deliver again all messages of these partitions that are not done; those in the agents' queues are stale.
-
-        Their partitions must be withheld until the work on them can begin.
-        """
-        self._starts.update(tps)
-        self._to_start |= tps
-        self._partitions_changed.set()
-
-    def is_current(self, message: Any) -> bool:  # noqa: ANN401 - Faust's message
-        """Return whether a message was delivered since the last rebalance, and since its partition's last start."""
-        is_of_generation = bool(message.generation_id == self.app.consumer_generation_id)
-        return is_of_generation and message.start == self._starts[message.tp]
-
-    async def _start_again(self) -> None:
-        """Go back to the first message that is not done, in the partitions whose delivery is to start again."""
-        while self._to_start:
-            tp = self._to_start.pop()
-            if tp not in self.assignment():
-                continue
-            offset = self.handled(tp)
-            self._forget({tp})
-            if offset:
-                self._safe[tp] = offset
-            self._read_offset[tp] = offset or None
-            await self._rewind(tp, offset)
-
     async def _drain_messages(self, fetcher: Any) -> None:  # noqa: ANN401 - Faust's signature
         count = 0
         try:
@@ -208,7 +180,8 @@ class SafeDelivery(Consumer):
 
     async def _deliver(self, tp: TP, message: Message) -> None:
         read = self._read_offset[tp]
-        if not self.is_current(message) or (read is not None and message.offset < read):
+        is_stale = message.generation_id != self.app.consumer_generation_id or not self.starts.is_current(message)
+        if is_stale or (read is not None and message.offset < read):
             return
         # Both before the callback: it may wait until a rebalance is over, when these belong to the next generation.
         self._delivered.setdefault(tp, deque()).append(message.offset)
@@ -229,23 +202,30 @@ class SafeDelivery(Consumer):
             self._n_acked += 1
         return True
 
+    async def _go_to_undone(self, tps: set[TP]) -> None:
+        """Fetch these partitions again from the first message of each that is not done."""
+        for tp in tps:
+            offset = self.handled(tp)
+            self._forget({tp})
+            if offset:
+                self._safe[tp] = offset
+            self._read_offset[tp] = offset or None
+            await self._rewind(tp, offset)
+
     # -- acknowledgement and commit
 
     def ack(self, message: Message) -> bool:
         """Count a message as done if this generation delivered it; return whether it did."""
-        if self._may_count(message):
+        # Of a revoked partition the new worker gets the message again.
+        is_ours = message.generation_id == self.app.consumer_generation_id and message.tp in self._delivered
+        # While the flow is suspended Faust's Python streams acknowledge what they skip and have not tracked.
+        if is_ours and (message.tracked or self.app.flow_control.is_active()):
             self.large.done(message.tp, message.offset)
             return super().ack(message)
         message.acked = True
         self._unacked_messages.discard(message)
         notify(self._waiting_for_ack)
         return False
-
-    def _may_count(self, message: Message) -> bool:
-        if message.generation_id != self.app.consumer_generation_id or message.tp not in self._delivered:
-            return False  # revoked: the partition's new worker gets the message again
-        # While the flow is suspended Faust's Python streams acknowledge what they skip and have not tracked.
-        return message.tracked or self.app.flow_control.is_active()
 
     def _new_offset(self, tp: TP) -> int | None:
         """Return the offset behind the delivered messages that are done without a gap; None where there are none."""
