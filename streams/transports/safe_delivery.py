@@ -90,8 +90,8 @@ class SafeDelivery(Consumer):
         if not self.flow_active:
             await self.wait(self.can_resume_flow)  # type: ignore[arg-type] # as Faust does: mode takes both events
         generation = self.app.consumer_generation_id
-        while due := self.starts.due() & self.assignment():
-            await self._go_to_undone(due)
+        while due := self.starts.due():
+            await self._go_to_undone(due & self.assignment())
         starts = self.starts.numbers()
         records = {} if self.should_stop else await self._fetch(timeout)
         if generation != self.app.consumer_generation_id and not self.should_stop:
