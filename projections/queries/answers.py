@@ -48,8 +48,8 @@ Rule: TypeAlias = Literal[
     "forgotten",
     "superseded",
     "withheld",
-    "told",
-    "in_memory",
+    "covered",
+    "replaced",
     "min_score",
     "limit",
     "min_relevance",
@@ -130,11 +130,11 @@ class Answers:
                 continue
             found = ranked if isinstance(ranked, Found) else _whole(ranked, citing) or ranked
             if isinstance(found, Found):
-                cut["in_memory"] += not isinstance(ranked, Found)
+                cut["replaced"] += not isinstance(ranked, Found)
                 for event_id in found.memory.source_ids:
                     told.setdefault(event_id, []).append(found)
             elif self._is_told(held.owner, pool, found, told):
-                cut["told"] += 1
+                cut["covered"] += 1
                 continue
             if _id_of(found) not in shown:
                 chosen.append(found)

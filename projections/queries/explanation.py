@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _DIGITS: Final = 6
 
 
-def why(pool: Pool, found: Found | FoundTurn) -> dict[str, Part]:
+def order_of(pool: Pool, found: Found | FoundTurn) -> dict[str, Part]:
     """Return the parts of a result's order, 0 to 1 except `cosine` and `hub`; None for a part without a share."""
     return _of_memory(pool, found) if isinstance(found, Found) else _of_turn(pool, found)
 
@@ -85,7 +85,7 @@ def _of_turn(pool: Pool, found: FoundTurn) -> dict[str, Part]:
     }
 
 
-async def cuts(
+async def count_cuts(
     result: SearchResult[Any],
     kept: Sequence[Found | FoundTurn],
     question: Question,

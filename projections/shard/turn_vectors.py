@@ -94,7 +94,7 @@ class TurnVectors:
         self._writes.write(lambda: self._connection.executemany(_TAKE_OVER, rows))
 
 
-def talkative(path: Path, turns: int, limit: int) -> list[Owner]:
+def owners_with_turns(path: Path, turns: int, limit: int) -> list[Owner]:
     """Return at most `limit` users with at least so many turns of their own, those who spoke last first.
 
     It reads a shard's file as committed, by a connection of its own: for a thread. Raises ShardUnavailable,

@@ -16,7 +16,7 @@ from mnemolog.http.tracing import note_found
 from mnemolog.worker.worker import Worker
 from projections.profile.upcoming import when
 from projections.queries.answers import SearchResult
-from projections.queries.explanation import cuts, why
+from projections.queries.explanation import count_cuts, order_of
 from projections.queries.filters import Filters
 from projections.queries.relevance import load
 from projections.queries.search import Found, FoundTurn, Question
@@ -95,9 +95,9 @@ async def found(body: Search, worker: Worker, tenant: str, *, least: float | Non
     noted: dict[str, Any] = {"note": note} if note and not views else {}
     if body.explain:
         for view, one in zip(views, results.found, strict=True):
-            view["why"] = why(results.pool, one)
+            view["why"] = order_of(results.pool, one)
         sees = worker.queries.sees(held, visibility)
-        noted["cut"] = await cuts(everything, results.found, question, sees, body.include)
+        noted["cut"] = await count_cuts(everything, results.found, question, sees, body.include)
     return answer({"results": views} | told(results) | noted | degraded(worker, held.owner, results))
 
 

@@ -22,7 +22,7 @@ from projections.encrypted_files import sqlite3
 from projections.partitions.assignment import NotHeld
 from projections.queries.turns.vectors import UserMeanings
 from projections.shard.errors import ShardDamaged, ShardUnavailable
-from projections.shard.turn_vectors import TurnVector, talkative
+from projections.shard.turn_vectors import TurnVector, owners_with_turns
 from projections.turns import in_turns, to_end
 from schemas.disclosure import describe
 
@@ -104,7 +104,7 @@ class TurnVectorMaking:
         """
         for shard in self._shards.all():
             try:
-                for owner in await run_in_thread(talkative, shard.path, AHEAD_TURNS, AHEAD_USERS):
+                for owner in await run_in_thread(owners_with_turns, shard.path, AHEAD_TURNS, AHEAD_USERS):
                     if self._turn_index.nbytes > AHEAD_BYTES:
                         return
                     words = await self._turn_index.current(self._shards.resolve(owner))
