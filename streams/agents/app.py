@@ -136,10 +136,10 @@ def make_app(  # noqa: PLR0913 - called once, at the composition root, all by na
                     if delivery.record.is_erased:
                         event.ack()
                         continue
-                    await handler.handle(delivery)
+                    await retry(partial(_handle_current, handler, delivery), ShardDamaged)
                     took(label, time.perf_counter() - began)
-                except (NotHeld, ShardDamaged):
-                    continue  # the record is delivered again: to a new owner, or when the shard is folded anew
+                except NotHeld:
+                    continue  # revoked meanwhile: the record is delivered again to the partition's new owner
                 except Exception as error:  # noqa: BLE001 - the boundary of a step: the record stays open
                     failed(error)
                     return
@@ -247,6 +247,12 @@ def handled(app: faust.App, topic: str, partition: int) -> int:
     """Return the offset before which all records of a partition are acknowledged, in this worker's assignment."""
     consumer: Any = app.consumer
     return int(consumer.handled(TP(topic, partition)))
+
+
+async def _handle_current(handler: Observe | Remember | Project, delivery: Delivery) -> None:
+    """Handle a record, unless it is delivered again: damage to the shard of its own partition brings that about."""
+    if delivery.is_current():
+        await handler.handle(delivery)
 
 
 async def _opened(delivery: Delivery, open_record: Callable[[Record], Awaitable[Record]]) -> Delivery:
