@@ -55,10 +55,9 @@ WARN_SECONDS: Final = 1.0
 HANDSHAKE_SECONDS: Final = 10.0
 """How long a TLS handshake may take, during which the connection occupies a file descriptor."""
 BACKLOG: Final = 2048
-PAUSE_SECONDS: Final = 1.0
-"""The pause before a new worker replaces one with a damaged shard."""
 EXPECTED: Final = (
-    LogError, ShardUnavailable, UnknownSchema, RegistryRefused, SettingsError, KeyFileError, TlsFailed, OSError,
+    LogError, ShardUnavailable, ShardDamaged, UnknownSchema, RegistryRefused, SettingsError, KeyFileError, TlsFailed,
+    OSError,
 )  # fmt: skip
 """The errors that an operator can fix, which are printed as a sentence without a traceback."""
 
@@ -136,17 +135,15 @@ async def serve(
 
     `clock` replaces the machine's clock; `signalled` is called at each signal.
 
-    The health routes answer from the beginning, and all others once the worker has started. A worker that finds a
-    damaged shard is replaced by a new one, which folds the shard again. Raises WorkerFailed and the errors in EXPECTED
-    if the worker cannot start or continue.
+    The health routes answer from the beginning, and all others once the worker has started. Raises WorkerFailed and the
+    errors in EXPECTED if the worker cannot start or continue.
     """
     check_serving(settings)
     sockets = Sockets(settings)
     stopping = asyncio.Event()
     try:
         with handled_signals(stopping.set, signalled):
-            while await _serve_until_damaged(settings, sockets, stopping, ready, clock):  # noqa: ASYNC110 - nothing is polled
-                await asyncio.sleep(PAUSE_SECONDS)
+            await _serve(settings, sockets, stopping, ready, clock)
     finally:
         sockets.close()
 
@@ -172,14 +169,14 @@ def handled_signals(stop: Callable[[], None], signalled: Callable[[], None]) -> 
             signal.signal(name, was)
 
 
-async def _serve_until_damaged(
+async def _serve(
     settings: Settings,
     sockets: Sockets,
     stopping: asyncio.Event,
     ready: asyncio.Future[str] | None,
     clock: Clock | None,
-) -> bool:
-    """Run one worker until it must stop; return whether a new one must replace it. Raises the errors of `serve`."""
+) -> None:
+    """Run the worker until it must stop. Raises the errors of `serve`."""
     worker = Worker(settings, url=sockets.url, clock=clock)
     app = make_http(worker)
     limits = limits_of_process(len(sockets.all))
@@ -187,16 +184,12 @@ async def _serve_until_damaged(
     if sockets.for_workers is not None:
         door = PeerDoor(app, worker.url, worker.trust.proof, worker.trust.clock)
         servers.append(_server(door, certificate_files(settings, for_workers=True), limits))
-    # uvicorn closes its socket; the original stays open, so that callers can queue for the next worker
+    # uvicorn closes its sockets, which are duplicates: `serve` closes the originals
     answering = asyncio.gather(
         *(server.serve(sockets=[listening.dup()]) for server, listening in zip(servers, sockets.all, strict=True))
     )
     try:
         await _run(worker, answering, stopping, ready, sockets.url)
-    except (WorkerFailed, ShardDamaged) as error:
-        if isinstance(error, ShardDamaged) or isinstance(error.__cause__, ShardDamaged):
-            return not stopping.is_set()
-        raise
     finally:
         worker.begin_stop()  # streams of wakes would otherwise last until the grace period ends
         for server in servers:
@@ -205,7 +198,6 @@ async def _serve_until_damaged(
         await worker.hand_over()
         await asyncio.gather(answering, return_exceptions=True)
         await worker.stop()
-    return False
 
 
 def _server(app: ASGIApp, shown: CertificateFiles | None, limits: ConnectionLimits) -> _Server:
@@ -347,8 +339,7 @@ def tune_process() -> None:
 def settle_memory() -> None:
     """Exempt the permanent objects of a worker from the collector: modules, schemas and routes.
 
-    Otherwise each full collection would go through them, which blocks the event loop for tens of milliseconds. The
-    objects of a worker that this one replaces are collected first; with its caches they may take gigabytes.
+    Otherwise each full collection would go through them, which blocks the event loop for tens of milliseconds.
     """
     gc.unfreeze()
     gc.collect()

@@ -72,17 +72,15 @@ class ChangeFeed:
         clock: Clock,
         *,
         is_in_session: Callable[[], bool],
-        fail: Callable[[BaseException], None],
     ) -> None:
         """Read changes from these shards and peers.
 
-        `is_in_session` returns whether no other worker can hold this worker's partitions; `fail` ends the worker.
+        `is_in_session` returns whether no other worker can hold this worker's partitions.
         """
         self._shards = shards
         self._peers = peers
         self._clock = clock
         self._is_in_session = is_in_session
-        self._fail = fail
         self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         """A lock for each tenant: its callers take turns, so that the worker can do other work in between."""
 
@@ -215,10 +213,7 @@ class ChangeFeed:
     async def _ask_here(self, wanted: ChangesWanted, since: Mapping[int, int | None], limit: int) -> dict[str, Any]:
         try:
             parts = await self.take_turn(wanted, since, limit)
-        except NotHeld:
-            return {}
-        except ShardDamaged as error:
-            self._fail(error)  # after a restart the shard is folded again
+        except (NotHeld, ShardDamaged):
             return {}
         return parts if self._is_in_session() else {}
 

@@ -13,14 +13,15 @@ from mnemolog.client.client import AsyncClient
 from mnemolog.http.app import make_http
 from mnemolog.worker.worker import Worker
 from projections.blocking_work import run_in_thread
-from projections.shard.errors import ShardDamaged, ShardUnavailable, find_damaged
+from projections.shard.errors import ShardDamaged, ShardUnavailable, damage_reported, find_damaged
 from schemas.codec import UnknownSchema
 from schemas.disclosure import describe
 from streams.registry.protocol import RegistryRefused
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterable
     from contextlib import AbstractAsyncContextManager
+    from pathlib import Path
 
     from mnemolog.settings import Settings
 
@@ -30,7 +31,7 @@ class EngineStopped(Exception):
 
 
 class ShardsDamaged(EngineStopped):
-    """Shards cannot be read; with the next start they are folded anew, so the same command given again works."""
+    """Shards could not be read; they are folded anew, so the same command given again works."""
 
 
 async def started(settings: Settings) -> AbstractAsyncContextManager[AsyncClient]:
@@ -42,7 +43,7 @@ async def started(settings: Settings) -> AbstractAsyncContextManager[AsyncClient
     except BaseException as error:
         await worker.stop()
         if isinstance(error, ShardDamaged):
-            raise await _damaged(settings) from error
+            raise await _damaged(settings, {error.path}) from error
         if isinstance(error, (ShardUnavailable, UnknownSchema, RegistryRefused)):
             raise EngineStopped(str(error)) from error
         raise
@@ -52,6 +53,7 @@ async def started(settings: Settings) -> AbstractAsyncContextManager[AsyncClient
 @asynccontextmanager
 async def _open(worker: Worker, settings: Settings) -> AsyncIterator[AsyncClient]:
     failure, mine, is_open, was_stopped = worker.failure, asyncio.current_task(), True, False
+    damaged: set[Path] = set()
     assert failure is not None  # noqa: S101 - a started worker has one
     assert mine is not None  # noqa: S101 - this is a coroutine
 
@@ -63,28 +65,30 @@ async def _open(worker: Worker, settings: Settings) -> AsyncIterator[AsyncClient
     failure.add_done_callback(stop)
     try:
         transport = httpx.ASGITransport(make_http(worker, trusts_callers=True))  # local access to the data needs no key
-        async with AsyncClient("http://127.0.0.1", transport=transport) as client:
-            yield client
-    except (Exception, asyncio.CancelledError):  # an answer may already have reported the failure in other words
+        with damage_reported(settings.data_dir / "shards", lambda found: damaged.add(found.path)):
+            async with AsyncClient("http://127.0.0.1", transport=transport) as client:
+                yield client
+    except (Exception, asyncio.CancelledError) as refusal:  # an answer may have reported the failure in other words
         is_open = False
+        if damaged and isinstance(refusal, Exception):
+            await worker.stop()
+            raise await _damaged(settings, damaged) from refusal
         if not failure.done() or (error := failure.exception()) is None:
             raise
         if was_stopped:
             mine.uncancel()
         await worker.stop()
-        if isinstance(error, ShardDamaged) or isinstance(error.__cause__, ShardDamaged):
-            raise await _damaged(settings) from error
         raise EngineStopped(describe(error)) from error
     finally:
         is_open = False
         await worker.stop()
 
 
-async def _damaged(settings: Settings) -> ShardsDamaged:
-    """Look for damage in all shards, which are closed by now, so that all damaged ones are folded anew at once."""
+async def _damaged(settings: Settings, found: Iterable[Path]) -> ShardsDamaged:
+    """Look for more damage in all shards, which are closed by now, so that all damaged ones are folded anew at once."""
     folder = settings.data_dir.resolve() / "shards"
-    found = [path for generation in sorted(folder.glob("*/")) for path in await run_in_thread(find_damaged, generation)]
-    names = ", ".join(str(path.relative_to(folder)) for path in found) or "no more, by now"
+    more = [path for generation in sorted(folder.glob("*/")) for path in await run_in_thread(find_damaged, generation)]
+    names = ", ".join(sorted({str(path.resolve().relative_to(folder)) for path in (*found, *more)}))
     return ShardsDamaged(
         f"shards in {folder} are damaged ({names}): give the same command again, and they are set aside and folded "
         "anew from the log, which has everything"

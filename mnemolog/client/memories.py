@@ -95,6 +95,7 @@ def search(  # noqa: PLR0913 - one for each field of the request
     hops: int | None = None,
     app_id: str | None = None,
     min_relevance: float | None = None,
+    explain: bool | None = None,
 ) -> Call[Json]:
     """Find memories and turns; returns `{"results": [{"memory": text, "relevance": …, …}], "evidence": …}`, best first.
 
@@ -102,8 +103,9 @@ def search(  # noqa: PLR0913 - one for each field of the request
     `speaker` (each in any spelling; "user" is the user) and `attribute` leave out other memories, and every turn.
     `exclude_sources` leaves out what is from there: chat, photo, inferred, manual, import. `include` has `memories`,
     `turns` (what was said) or, as by default, both. What is less relevant than `min_relevance` is left out. `hops=2`
-    follows what the best memories name; `understand_time=False` reads "last week" as words. A blank query is refused;
-    it has a default only because its place is after the agent's, as in PowerMem.
+    follows what the best memories name; `understand_time=False` reads "last week" as words. `explain=True` adds the
+    parts of each result's order as `why`, and to the answer what was left out as `cut`. A blank query is refused; it
+    has a default only because its place is after the agent's, as in PowerMem.
     """
     body = given(
         user_id=user_id,
@@ -126,6 +128,7 @@ def search(  # noqa: PLR0913 - one for each field of the request
         hops=hops,
         app_id=app_id,
         min_relevance=min_relevance,
+        explain=explain,
     )
     # Recalls are counted once for each user and minute, so that a repeat is safe.
     return question("/v1/search", body)

@@ -46,6 +46,7 @@ _STATUSES: Final[dict[type[Exception], HTTPStatus]] = {
     LogUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     RecordTooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     ShardUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
+    ShardDamaged: HTTPStatus.SERVICE_UNAVAILABLE,
     HistoryDamaged: HTTPStatus.SERVICE_UNAVAILABLE,
     IndexUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     EmbedderUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
@@ -147,7 +148,6 @@ def install(app: FastAPI) -> None:
     for kind in _STATUSES:
         app.add_exception_handler(kind, _of_ours)
     app.add_exception_handler(TooMany, _too_many)
-    app.add_exception_handler(ShardDamaged, _damaged)
 
 
 async def _refused(request: Request, error: Exception) -> Response:
@@ -184,12 +184,6 @@ async def _too_many(_request: Request, error: Exception) -> Response:
 async def _of_ours(_request: Request, error: Exception) -> Response:
     status = next(s for kind, s in _STATUSES.items() if isinstance(error, kind))
     return problem(status, str(error) or (type(error).__doc__ or ""))
-
-
-async def _damaged(request: Request, error: Exception) -> Response:
-    """End the worker, unless it has already failed; its next start folds the shard anew."""
-    request.app.state.worker.fail(error)
-    return problem(HTTPStatus.SERVICE_UNAVAILABLE, "a shard is damaged, and is folded anew: ask again in a moment")
 
 
 def _fault(error: Any) -> Fault:  # noqa: ANN401 - pydantic's ErrorDetails

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from mnemolog.cluster.peers import PeerUnavailable
+from mnemolog.wakes.view import wake_view
 from projections.partitions.assignment import NotHeld
-from projections.queries.wake_views import wake_view
 from projections.shard.errors import ShardDamaged, ShardUnavailable
 from schemas.identity import Owner
 
@@ -70,19 +70,17 @@ class WakeStreams:
         *,
         stopping: asyncio.Event,
         is_in_session: Callable[[], bool],
-        fail: Callable[[BaseException], None],
     ) -> None:
         """Read wakes from these shards and peers.
 
         Streams end when `stopping` is set. `is_in_session` returns whether no other worker can hold this worker's
-        partitions; `fail` ends the worker.
+        partitions.
         """
         self._shards = shards
         self._peers = peers
         self._clock = clock
         self._stopping = stopping
         self._is_in_session = is_in_session
-        self._fail = fail
 
     async def wakes_here(self, listener: Listener, since: Mapping[int, int | None]) -> dict[str, Any]:
         """Return the wakes in this worker's partitions since an offset of each ledger, and the offset reached.
@@ -194,10 +192,7 @@ class WakeStreams:
     async def _look_here(self, listener: Listener, since: Mapping[int, int | None]) -> dict[str, Any]:
         try:
             parts = await self.wakes_here(listener, since)
-        except (NotHeld, ShardUnavailable):
-            return {}
-        except ShardDamaged as error:
-            self._fail(error)  # after a restart the shard is folded again
+        except (NotHeld, ShardUnavailable, ShardDamaged):
             return {}
         return parts if self._is_in_session() else {}
 

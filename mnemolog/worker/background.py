@@ -14,7 +14,7 @@ from mnemolog.operations.rebuild import RebuildDiffers, RebuildInterrupted, Rebu
 from projections.embedding.choice import EmbedderUnusable
 from projections.index.protocol import IndexUnavailable
 from projections.partitions.generation import delete_shard
-from projections.shard.errors import ShardUnavailable
+from projections.shard.errors import ShardDamaged, ShardUnavailable
 from schemas.log import LogUnavailable
 from streams.decisions.edited_value import RULES
 
@@ -41,6 +41,8 @@ EXCHANGE_SECONDS: Final = 5.0
 IDLE_SECONDS: Final = 600.0
 """How long a worker keeps the shards of a partition that it no longer holds."""
 LOOK_SECONDS: Final = 30.0
+DAMAGED_SECONDS: Final = 1.0
+"""The delay before a task that has found a damaged shard begins anew."""
 RULES_AFTER_SECONDS: Final = 10.0
 """The delay after a start before the rules are loaded, which takes half a second of processor time that the first
 requests need."""
@@ -49,7 +51,10 @@ DIFFERS_SECONDS: Final = 3_600.0
 
 
 class BackgroundTasks:
-    """The tasks of a worker that run until it stops; the first failure of a task ends the worker."""
+    """The tasks of a worker that run until it stops; the first failure of a task ends the worker.
+
+    A task that finds a shard damaged begins anew after a moment, when that shard is not held any more.
+    """
 
     def __init__(self, fail: Callable[[BaseException], None]) -> None:
         """`fail` is called with the exception that a task raises."""
@@ -60,10 +65,15 @@ class BackgroundTasks:
         """Run a task in the background until it ends or is cancelled."""
 
         async def run() -> None:
-            try:
-                await work()
-            except Exception as error:  # noqa: BLE001 - the boundary of a background step
-                self._fail(error)
+            while True:
+                try:
+                    await work()
+                except ShardDamaged:  # it was reported, and its partition is not answered; the task begins anew
+                    await asyncio.sleep(DAMAGED_SECONDS)
+                    continue
+                except Exception as error:  # noqa: BLE001 - the boundary of a background step
+                    self._fail(error)
+                return
 
         task = asyncio.get_running_loop().create_task(run())
         self._tasks.add(task)  # the event loop itself keeps only weak references to tasks

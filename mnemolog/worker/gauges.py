@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from projections.shard.shard import Shard
     from schemas.log import Log
 
+GLOBAL_MEMORIES: Final = "global"
+"""The label of the global memories, which belong to no partition."""
 COUNT_EVERY_SECONDS: Final = 15.0
 """The least interval between counts of memories, since a count reads a shard's table in a thread."""
 
@@ -57,7 +59,8 @@ class Gauges(Collector):
     async def look(self) -> None:
         """Read the log and the shards again."""
         await self._read_letters()
-        self._metrics = [*await self._lags(), self._dead(), await self._memories(), self._void(), self._damage()]
+        counted = [self._dead(), await self._memories(), self._void()]
+        self._metrics = [*await self._lags(), *counted, self._damage(), self._waiting()]
 
     async def _read_letters(self) -> None:
         """Count the dead letters that were added since the last look."""
@@ -122,8 +125,18 @@ class Gauges(Collector):
         family = GaugeMetricFamily(
             "mnemolog_damaged_histories", "Users, or partitions, whose part of the log is damaged"
         )
-        hindered = self._shards.assignment.hindrances.keys() - set(self._shards.held())
-        family.add_metric((), len(self._shards.users.damages()) + len(hindered))
+        family.add_metric((), len(self._shards.users.damages()) + len(self._shards.assignment.refused))
+        return family
+
+    def _waiting(self) -> Metric:
+        family = GaugeMetricFamily(
+            "mnemolog_waiting_partitions",
+            "Partitions that are not answered until they are mended",
+            labels=("partition",),
+        )
+        assignment = self._shards.assignment
+        for partition in sorted(assignment.hindrances.keys() - assignment.shards.keys()):
+            family.add_metric((GLOBAL_MEMORIES if partition < 0 else str(partition),), 1)
         return family
 
     def _void(self) -> Metric:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from functools import partial
 from typing import TYPE_CHECKING
 
 from mnemolog.worker.background import say_when_held
-from streams.agents.app import handled, withhold
-from streams.delivery.retry import fold_with_retry
+from projections.shard.errors import ShardDamaged
+from schemas.topics import GLOBALS as GLOBAL_LEDGER
+from streams.agents.app import deliver_again, handled, withhold
+from streams.delivery.retry import fold_with_retry, pauses, retry
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection
@@ -42,6 +45,8 @@ class Group:
         self._agents = agents
         self._tasks = tasks
         self._is_embedded = is_embedded
+        self._pauses: dict[int, Callable[[], float]] = {}
+        """For each partition whose shard was damaged, the pause before it is folded anew: it grows with each time."""
         self.app = make_app(moved=self)
 
     def assigned(self, partitions: Collection[int]) -> None:
@@ -50,16 +55,48 @@ class Group:
         withhold(self.app, self._shards.assignment.unready())
         self._tasks.start(partial(self._fold, GLOBALS, self._shards.takeover.fold_globals))
         for partition in partitions:
-            holding = partial(self._shards.takeover.hold, partition, self._shards.assignment.lease(partition))
-            self._tasks.start(partial(self._fold, partition, holding))
+            self._hold(partition)
         if not self._is_embedded:
             self._tasks.start(partial(say_when_held, self._shards.assignment))
 
-    async def _fold(self, partition: int, folding: Callable[[], Awaitable[None]]) -> None:
-        """Fold once the file can be opened and written; meanwhile, the assignment reports the hindrance."""
+    def damaged(self, error: ShardDamaged) -> None:
+        """Stop answering for the users of a damaged shard until it is folded anew; those of others are answered.
+
+        What is in work is dropped, and delivered again afterwards. All users wait for the shard of global memories.
+        If no partition of the shard is held, whoever folds it meets the damage.
+        """
+        shards, assignment = self._shards, self._shards.assignment
+        is_global = error.path == shards.globals.path
+        partitions = [p for p, shard in assignment.shards.items() if is_global or shard.path == error.path]
+        for partition in partitions:
+            log.warning("users of partition %d are not answered until its shard is whole: %s", partition, error)
+            for agent in self._agents:
+                agent.revoke(partition)
+            assignment.release(partition)
+            assignment.hinder(partition, error)
+        if not partitions:
+            return
+        deliver_again(self.app, partitions)
+        if is_global:
+            deliver_again(self.app, [0], [GLOBAL_LEDGER])
+        withhold(self.app, assignment.unready())
+        for partition in partitions:
+            self._hold(partition, self._pauses.setdefault(partition, pauses())())
+
+    def _hold(self, partition: int, pause: float = 0.0) -> None:
+        holding = partial(self._shards.takeover.hold, partition, self._shards.assignment.lease(partition))
+        self._tasks.start(partial(self._fold, partition, holding, pause))
+
+    async def _fold(self, partition: int, folding: Callable[[], Awaitable[None]], pause: float = 0.0) -> None:
+        """Fold once the file can be opened and written; meanwhile, the assignment reports the hindrance.
+
+        A file that is found damaged meanwhile is folded anew.
+        """
         assignment = self._shards.assignment
+        hindered = partial(assignment.hinder, partition)
         try:
-            await fold_with_retry(folding, partial(assignment.hinder, partition))
+            await asyncio.sleep(pause)
+            await retry(partial(fold_with_retry, folding, hindered), ShardDamaged, hindered)
         finally:
             assignment.hinder(partition, None)
             withhold(self.app, assignment.unready())

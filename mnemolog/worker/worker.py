@@ -91,7 +91,7 @@ from projections.partitions.index_source import ShardIndexSource
 from projections.partitions.receiver import ShardReceiver
 from projections.partitions.shards import Shards
 from projections.queries.queries import Queries
-from projections.shard.errors import ShardDamaged, ShardUnavailable
+from projections.shard.errors import ShardUnavailable, damage_reported
 from projections.shard.rows.damage import LedgerDamaged
 from schemas.disclosure import describe
 from schemas.redaction import actions_of
@@ -221,7 +221,7 @@ class Worker:
 
     def fail(self, error: BaseException) -> None:
         """End the worker with the first error that no step could handle: the log has everything for the next start."""
-        trace = None if isinstance(error, ShardDamaged | LedgerDamaged) else error  # these say everything themselves
+        trace = None if isinstance(error, LedgerDamaged) else error  # it says everything itself
         log.error("the worker stops: %s", describe(error), exc_info=trace)
         if self.failure is not None and not self.failure.done():
             self.failure.set_exception(error)
@@ -432,6 +432,8 @@ class Worker:
         )
         agents = (self.observe, self.remember)
         self.group = Group(make, self.shards, agents, self._tasks, is_embedded=settings.is_embedded)
+        run_here, damaged = asyncio.get_running_loop().call_soon_threadsafe, self.group.damaged
+        self._exits.enter_context(damage_reported(settings.data_dir, lambda found: run_here(damaged, found)))
         app = self.group.app
         self.peers = Peers(self.shards, partial(owners, app), partial(urls, app), self.url, self.trust)
         if isinstance(self._inner_log, KafkaLog):
@@ -486,10 +488,8 @@ class Worker:
         self.wake_commands = WakeCommands(self.commands, settings)
         self.wake_settings = WakeSettings(shards, self.wake_commands, settings, self.embedder.model)
         self.wake_scheduler = WakeScheduler(log=self.log, shards=shards, clock=clock, is_doubted=clock.is_doubted)
-        self.wake_streams = WakeStreams(
-            shards, peers, clock, stopping=self.stopping, is_in_session=self.is_in_session, fail=self.fail
-        )
-        self.change_feed = ChangeFeed(shards, peers, clock, is_in_session=self.is_in_session, fail=self.fail)
+        self.wake_streams = WakeStreams(shards, peers, clock, stopping=self.stopping, is_in_session=self.is_in_session)
+        self.change_feed = ChangeFeed(shards, peers, clock, is_in_session=self.is_in_session)
         self.change_streams = ChangeStreams(self.change_feed, self.stopping)
         collaborators = Collaborators(
             log=self.log,

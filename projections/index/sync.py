@@ -12,7 +12,7 @@ from projections.index.changes import ChangeReader, write
 from projections.index.durability import UnconfirmedWrites
 from projections.index.next_generation import NextGeneration
 from projections.index.protocol import IndexUnavailable
-from projections.shard.errors import ShardUnavailable
+from projections.shard.errors import ShardDamaged, ShardUnavailable
 from schemas.identity import Owner
 
 if TYPE_CHECKING:
@@ -131,9 +131,10 @@ class IndexSync:
     async def try_flush(self) -> None:
         """Write all pending changes, so that a writer can find its own writes.
 
-        Does nothing while the index is down or has a backlog: a writer does not wait for that.
+        Does nothing while the index is down or has a backlog: a writer does not wait for that. Damage to a shard, which
+        may be another one than the writer's, concerns whoever folds it.
         """
-        with contextlib.suppress(IndexUnavailable, ShardUnavailable):
+        with contextlib.suppress(IndexUnavailable, ShardUnavailable, ShardDamaged):
             while not self._has_backlog and await self._flush_next():
                 pass
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from projections.partitions.catch_up import CatchUp
@@ -12,10 +14,11 @@ from projections.partitions.fold_process import FoldProcesses
 from projections.partitions.generation import path_in
 from projections.partitions.log_comparison import LogComparison
 from projections.partitions.sender import ShardSender
+from projections.shard.errors import ShardDamaged, is_damaged
 from projections.shard.rows.damage import LedgerDamaged
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
     from projections.partitions.assignment import Assignment, Lease
     from projections.partitions.generation import Generation
@@ -105,7 +108,8 @@ class Takeover:
                 return
             await self.sender.revoke(partition)
             # Taken off the resting ones while it folds, perhaps in a thread, so that no assignment closes it meanwhile.
-            shard = self._assignment.take(partition) or self._shards.generation.open(partition)
+            opened = partial(self._shards.generation.open, partition)
+            shard = self._whole_file(self._assignment.take(partition), opened)
             try:
                 await self._start_over_if_strange(shard)
                 is_held = partition in self._assignment.shards  # then others may be reading the shard
@@ -128,6 +132,9 @@ class Takeover:
     async def fold_globals(self) -> None:
         """Fold global memories, which other workers decide as well. Raises ShardDamaged, ShardUnavailable."""
         async with self._globals_opening:
+            shard = self._whole_file(self._shards.globals, self._shards.generation.open_globals)
+            if shard is not self._shards.globals:
+                self._shards.globals, self._globals_opened = shard, False
             if not self._globals_opened:
                 await self._start_over_if_strange(self._shards.globals)
                 await self._shards.globals.catch_up()
@@ -170,9 +177,18 @@ class Takeover:
         self._shards.listener.forget(shard.ledger.owners())
         shard.start_over()
 
+    def _whole_file(self, shard: Shard | None, opened: Callable[[], Shard]) -> Shard:
+        """Return a shard, opened anew if its file is damaged, and empty then. Raises ShardDamaged, ShardUnavailable."""
+        if shard is not None and not shard.retired:
+            if not is_damaged(shard.path):
+                return shard
+            self._give_up(shard)
+        return opened()
+
     def _give_up(self, shard: Shard) -> None:
         """Close a shard that is no longer used; code that still refers to it sees that it is retired."""
-        self._shards.listener.forget(shard.ledger.owners())
+        with suppress(ShardDamaged):  # then the same users come back with what is folded anew
+            self._shards.listener.forget(shard.ledger.owners())
         shard.retired = True
         shard.close()
 

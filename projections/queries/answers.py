@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections import Counter
+from dataclasses import dataclass, field, replace
 from heapq import merge
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -37,6 +38,24 @@ if TYPE_CHECKING:
 TOLD_SHARE: Final = 0.6
 """Of what the words of a query weigh that a turn has: memories with more of them say what the turn would answer."""
 FoundT = TypeVar("FoundT", bound="Found | FoundTurn")
+Rule: TypeAlias = Literal[
+    "include",
+    "status",
+    "agent_or_time",
+    "filters",
+    "intimacy",
+    "not_found",
+    "forgotten",
+    "superseded",
+    "withheld",
+    "covered",
+    "replaced",
+    "min_score",
+    "limit",
+    "min_relevance",
+]
+"""The rules that cut, in their order; docs/how-to/query.md explains them."""
+NOTHING_CUT: Final[Mapping[Rule, int]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +70,12 @@ class SearchResult(Generic[FoundT]):
     line: float
     """What is less relevant is no evidence."""
     evidence: Evidence
+    pool: Pool
+    """What it was chosen from."""
     lacks_turns: bool = False
     """Whether some turns took part by their words alone, because their vectors are still being made."""
+    cut_turns: Mapping[Rule, int] = field(default_factory=dict)
+    """The turns that were read and left out, by the rule."""
 
     @property
     def rated(self) -> list[tuple[FoundT, float]]:
@@ -81,8 +104,12 @@ class Answers:
         memories: list[Found],
         question: Question,
         hides: Callable[[str], bool],
+        *,
+        cut: Counter[Rule] | None = None,
     ) -> list[Found | FoundTurn]:
         """Return the best of the memories and of the turns that a pool found, best first.
+
+        The turns that were read and left out are counted in `cut`, by the rule.
 
         A memory that says all that a better turn says has its place. A turn is left out where better memories that came
         from it have the words of the query that it has, or fill the slot that the query asks for. So are those that a
@@ -91,19 +118,23 @@ class Answers:
         chosen: list[Found | FoundTurn] = []
         told: dict[str, list[Found]] = {}
         citing, shown = _by_source(memories), set[str]()
-        turns = self._turns(held, pool, question.filters, hides, with_past=question.with_past)
+        cut = Counter() if cut is None else cut
+        turns = self._turns(held, pool, question.filters, hides, cut, with_past=question.with_past)
         parts: tuple[Iterable[Found | FoundTurn], ...] = (memories, turns)
         # Of equal scores the memory comes first: it is the shorter. Turns are read as far as they come to a place.
         for ranked in merge(*parts, key=lambda one: -_score(one)):
             if len(chosen) == question.limit:
                 break
             if _score(ranked) < question.min_score or _id_of(ranked) in shown:
+                cut["min_score"] += not isinstance(ranked, Found)
                 continue
             found = ranked if isinstance(ranked, Found) else _whole(ranked, citing) or ranked
             if isinstance(found, Found):
+                cut["replaced"] += not isinstance(ranked, Found)
                 for event_id in found.memory.source_ids:
                     told.setdefault(event_id, []).append(found)
             elif self._is_told(held.owner, pool, found, told):
+                cut["covered"] += 1
                 continue
             if _id_of(found) not in shown:
                 chosen.append(found)
@@ -112,14 +143,16 @@ class Answers:
             self._turn_index.count(held.owner, pool.turns.words)
         return chosen
 
-    def of(self, pool: Pool, found: list[FoundT]) -> SearchResult[FoundT]:
+    def of(self, pool: Pool, found: list[FoundT], cut_turns: Mapping[Rule, int] = NOTHING_CUT) -> SearchResult[FoundT]:
         """Return the answer with what a search found, and how relevant that is."""
         values, model = self._measured(pool, found), load()
         relevance = model.of(values)
         line = model.line(relevance, values.texts)
         lacks_turns = pool.meanings is not None and not pool.meanings.is_complete
         evidence = model.evidence(relevance, line)
-        return SearchResult(found, pool.by_words, relevance.tolist(), line, evidence, lacks_turns)
+        return SearchResult(
+            found, pool.by_words, relevance.tolist(), line, evidence, pool, lacks_turns=lacks_turns, cut_turns=cut_turns
+        )
 
     def _measured(self, pool: Pool, found: Sequence[Found | FoundTurn]) -> Measured:
         """Return what tells how relevant results of a search are."""
@@ -190,9 +223,16 @@ class Answers:
         return sum(rarity(word) for word in said & remembered) > TOLD_SHARE * weight
 
     def _turns(
-        self, held: Held, pool: Pool, filters: Filters, hides: Callable[[str], bool], *, with_past: bool
+        self,
+        held: Held,
+        pool: Pool,
+        filters: Filters,
+        hides: Callable[[str], bool],
+        cut: Counter[Rule],
+        *,
+        with_past: bool,
     ) -> Iterator[FoundTurn]:
-        """Yield the turns that pass the filters and are neither forgotten nor hidden, best first.
+        """Yield the turns that pass the filters and are neither forgotten nor hidden, best first; count the others.
 
         Those of which nothing holds any more are among them only `with_past`.
         """
@@ -223,12 +263,21 @@ class Answers:
         for ranked in pool.turns.ranked(score, meant):
             citing = [memories[i] for i in observations.citing(held.owner, ranked.event_id) if i in memories]
             if any(memory.status == FORGOTTEN for memory in citing):
+                cut["forgotten"] += 1
                 continue
             over = superseded_by(citing, pool.at)
-            if (over is not None and not with_past) or (turn := words.told(held.owner, ranked.row)) is None:
+            if over is not None and not with_past:
+                cut["superseded"] += 1
+                continue
+            if (turn := words.told(held.owner, ranked.row)) is None:
+                cut["withheld"] += 1
                 continue
             said_at = effective_time(turn.message, turn.recorded_at)
-            if filters.accept_turn(turn.message.session_id, said_at, source_of(turn)) and not hides(said_by(turn)):
+            if not filters.accept_turn(turn.message.session_id, said_at, source_of(turn)):
+                cut["filters"] += 1
+            elif hides(said_by(turn)):
+                cut["intimacy"] += 1
+            else:
                 yield FoundTurn(held.owner, turn, ranked.score, ranked.words, ranked.meaning, over)
 
 

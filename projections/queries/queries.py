@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from projections.index.sync import IndexSync
     from projections.partitions.held import Held
     from projections.partitions.shards import Shards
-    from projections.queries.answers import SearchResult
+    from projections.queries.answers import Rule, SearchResult
     from projections.queries.filters import Filters
     from projections.queries.search import Found, FoundTurn, Pool, Question
     from projections.shard.rows.published_turns import Turn
@@ -180,7 +181,8 @@ class Queries:
         def hides(text: str) -> bool:
             return visibility is Visibility.NAME_ONLY if ranked is None else ranked.names_sensitive(text, visibility)
 
-        return self.answers.of(pool, self.answers.with_turns(held, pool, memories, question, hides))
+        cut: Counter[Rule] = Counter()
+        return self.answers.of(pool, self.answers.with_turns(held, pool, memories, question, hides, cut=cut), cut)
 
     async def _pool(self, held: Held, question: Question, now: datetime, visibility: Visibility) -> Pool:
         views = await self.index_search.views_if_there(question.text)

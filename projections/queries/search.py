@@ -241,6 +241,8 @@ class Pool:
     """The query as relevance asks the built-in encoder's vectors; None where another one serves, or none."""
     passed: frozenset[str] = frozenset()
     """The plans that have passed, and what they came from, where the query asks for what lies ahead."""
+    states: Mapping[Owner, UserState] = field(default_factory=dict)
+    """The states that were searched."""
 
     @property
     def has_slots(self) -> bool:
@@ -485,6 +487,7 @@ class IndexSearch:
             question.text,
             _asking(views),
             passed,
+            {one.owner: asked.state_of(one) for one in whose},
         )
         if question.hops == 1 or not (best := pool.best(HOP_MEMORIES)):
             return pool

@@ -12,17 +12,25 @@ from typing import TYPE_CHECKING, Final
 from projections.encrypted_files import is_clear, key_of, open_database, sqlite3
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 
 log = logging.getLogger("mnemolog.shard")
+_reports: dict[Path, Callable[[ShardDamaged], object]] = {}
 _STEPS_BETWEEN_CHECKS: Final = 10_000
 """The number of steps of SQLite's virtual machine between two checks of the time."""
 
 
 class ShardDamaged(Exception):
-    """The shard's file cannot be read: the next to open it sets it aside and folds it anew from the log."""
+    """The shard's file cannot be read: whoever opens it next sets it aside and folds it anew from the log."""
+
+    def __init__(self, path: Path, fault: Exception) -> None:
+        super().__init__(
+            f"{path}: {fault}; the shard is damaged, and is folded anew from the log, which has everything: ask again "
+            "in a moment, and if this happens often, look at the system's log for its disk"
+        )
+        self.path = path
 
 
 class ShardUnavailable(Exception):
@@ -59,8 +67,11 @@ _KINDS: Final[dict[int, tuple[type[ShardUnavailable], str]]] = {
 
 
 def trouble(path: Path, error: sqlite3.Error) -> ShardUnavailable | ShardDamaged:
-    """Return the error that states the remedy for a failure of SQLite."""
-    if (known := _KINDS.get(_code(error))) is not None:
+    """Return the error that states the remedy for a failure of SQLite.
+
+    After SQLCipher has found a damaged page, its connection gives other codes, such as that of a read-only file.
+    """
+    if (known := _KINDS.get(_code(error))) is not None and not is_damaged(path):
         kind, advice = known
         return kind(f"{path}: {error}; {advice}, and folding goes on by itself")
     return damage(path, error)
@@ -86,14 +97,31 @@ def advise_on_failure(path: Path) -> Iterator[None]:
         raise known[0](f"{path}: {error}; {known[1]}, and do it again") from error
 
 
+@contextmanager
+def damage_reported(folder: Path, report: Callable[[ShardDamaged], object]) -> Iterator[None]:
+    """Report each damage that this process finds in a file below a folder, while the block lasts.
+
+    `report` is called in the thread that found it: many places and short-lived threads open these files.
+    """
+    _reports[folder.resolve()] = report
+    try:
+        yield
+    finally:
+        del _reports[folder.resolve()]
+
+
 def damage(path: Path, error: Exception) -> ShardDamaged:
-    """Mark a file that cannot be read, and return the error that states what happens to it.
+    """Mark a file that cannot be read, report it, and return the error that states what happens to it.
 
     A mark is needed because a later query may be the first to find the damage, while the connection is still open.
     """
     with suppress(OSError):
         _mark(path).touch()
-    return ShardDamaged(f"{path}: {error}; start again, and it is folded anew: the log has everything")
+    found = ShardDamaged(path, error)
+    for folder in path.resolve().parents:
+        if (report := _reports.get(folder)) is not None:
+            report(found)
+    return found
 
 
 def is_damaged(path: Path) -> bool:

@@ -95,7 +95,12 @@ class Shard:
         self.turns = PublishedTurns(self._connection)
         self.session_turns = SessionTurns(self._connection)
         self.turn_statistics = TurnStatistics(self._connection)
-        caches = (self.ledger.erased_users.forget, self.observations.forget_recent, self.turn_statistics.forget)
+        caches = (
+            self.ledger.erased_users.forget,
+            self.observations.forget_recent,
+            self.turn_statistics.forget,
+            self.turns.forget_zones,
+        )
         self._forget_folded = partial(_call_all, caches)  # a bound method would make a cycle, and delay the freeing
         self.writes = GroupCommit(self._connection, self.checkpoints, self._forget_folded)
         self.turn_vectors = TurnVectors(self._connection, self.writes)

@@ -6,15 +6,17 @@ and retention remove them together with those words. A rebuilt shard copies thos
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from projections.shard.tables import name_of
+from projections.shard.tables import connect_to_read, name_of
 from schemas.identity import Owner
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable
+    from pathlib import Path
 
     from projections.shard.group_commit import GroupCommit
 
@@ -45,10 +47,14 @@ class TurnVectors:
         self._connection = connection
         self._writes = writes
 
-    def of(self, owner: Owner, model: str) -> list[TurnVector]:
-        """Return a user's vectors from an encoder."""
-        query = "select event_id, reply_id, vector from turn_vectors where owner=? and model=?"
-        return [TurnVector(*row) for row in self._connection.execute(query, (name_of(owner), model)).fetchall()]
+    def of(self, owner: Owner, model: str, after: str = "", limit: int = -1) -> list[TurnVector]:
+        """Return a user's vectors from an encoder, in the order of the turns' ids; all, or the next after one id."""
+        query = (
+            "select event_id, reply_id, vector from turn_vectors where owner=? and model=? and event_id>? "
+            "order by event_id limit ?"
+        )
+        rows = self._connection.execute(query, (name_of(owner), model, after, limit)).fetchall()
+        return [TurnVector(*row) for row in rows]
 
     def put(self, owner: Owner, model: str, vectors: Iterable[TurnVector]) -> None:
         """Store vectors, replacing those that the turns had. The caller holds the shard's `folding`.
@@ -86,6 +92,21 @@ class TurnVectors:
         query = "select owner, event_id, reply_id, model, vector from turn_vectors where owner=?"
         rows = other._connection.execute(query, (name,)).fetchall()
         self._writes.write(lambda: self._connection.executemany(_TAKE_OVER, rows))
+
+
+def owners_with_turns(path: Path, turns: int, limit: int) -> list[Owner]:
+    """Return at most `limit` users with at least so many turns of their own, those who spoke last first.
+
+    It reads a shard's file as committed, by a connection of its own: for a thread. Raises ShardUnavailable,
+    ShardDamaged.
+    """
+    with closing(connect_to_read(path)) as connection:
+        names = connection.execute(
+            "select owner from said where hour is not null group by owner having count(*) >= ? "
+            "order by max(at) desc limit ?",
+            (turns, limit),
+        ).fetchall()
+    return [Owner.of_key(name.encode()) for (name,) in names]
 
 
 def remove_turn_vectors(connection: sqlite3.Connection, gone: Iterable[tuple[str, str]]) -> None:

@@ -13,6 +13,7 @@ from faust.tables.manager import TableManager
 from faust.types import TP
 
 from projections.partitions.assignment import NotHeld
+from projections.shard.errors import ShardDamaged
 from schemas.log import LogError, LogUnavailable, Position, Record
 from schemas.topics import GLOBALS, INBOX, INPUTS, LEDGER
 from streams.agents.faust_pauses import spare_pauses, take_turns
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection
     from pathlib import Path
 
+    from schemas.topics import Topic
     from streams.agents.observe import Observe
     from streams.agents.project import Project
     from streams.agents.remember import Remember
@@ -125,8 +127,8 @@ def make_app(  # noqa: PLR0913 - called once, at the composition root, all by na
                 if began - turn > LONGEST_TURN_SECONDS:
                     await give_way()
                     turn = began = time.perf_counter()
-                if event.message.generation_id != app.consumer_generation_id:
-                    continue  # fetched before a rebalance: it is delivered again, after those before it
+                if not is_current(app, event.message):
+                    continue  # it is delivered again, after those before it
                 try:
                     delivery = _delivery(event, app)
                     if open_record is not None and handler is not project:  # which looks at no record's content
@@ -134,7 +136,7 @@ def make_app(  # noqa: PLR0913 - called once, at the composition root, all by na
                     if delivery.record.is_erased:
                         event.ack()
                         continue
-                    await handler.handle(delivery)
+                    await retry(partial(_handle_current, handler, delivery), ShardDamaged)
                     took(label, time.perf_counter() - began)
                 except NotHeld:
                     continue  # revoked meanwhile: the record is delivered again to the partition's new owner
@@ -219,6 +221,21 @@ def withhold(app: faust.App, partitions: Collection[int]) -> None:
     consumer.withhold({TP(topic.name, partition) for partition in partitions for topic in OF_USERS})
 
 
+def deliver_again(app: faust.App, partitions: Collection[int], topics: Collection[Topic] = OF_USERS) -> None:
+    """Deliver all records of these partitions again that are not acknowledged; the others' delivery goes on.
+
+    Until then nothing of them is to be delivered: see `withhold`.
+    """
+    consumer: Any = app.consumer
+    consumer.starts.again({TP(topic.name, partition) for partition in partitions for topic in topics})
+
+
+def is_current(app: faust.App, message: Any) -> bool:  # noqa: ANN401 - Faust's message is untyped
+    """Return whether a message belongs to the present delivery of its partition; a stale one is delivered again."""
+    consumer: Any = app.consumer
+    return bool(message.generation_id == app.consumer_generation_id and consumer.starts.is_current(message))
+
+
 def member_id(app: faust.App) -> str | None:
     """Return this worker's id in Kafka's group; None before it has joined."""
     consumer: Any = app.consumer
@@ -230,6 +247,12 @@ def handled(app: faust.App, topic: str, partition: int) -> int:
     """Return the offset before which all records of a partition are acknowledged, in this worker's assignment."""
     consumer: Any = app.consumer
     return int(consumer.handled(TP(topic, partition)))
+
+
+async def _handle_current(handler: Observe | Remember | Project, delivery: Delivery) -> None:
+    """Handle a record, unless it is delivered again: damage to the shard of its own partition brings that about."""
+    if delivery.is_current():
+        await handler.handle(delivery)
 
 
 async def _opened(delivery: Delivery, open_record: Callable[[Record], Awaitable[Record]]) -> Delivery:
@@ -247,4 +270,4 @@ def _delivery(event: Any, app: faust.App) -> Delivery:  # noqa: ANN401 - Faust's
         value=message.value,
         headers=tuple(message.headers.items() if isinstance(message.headers, dict) else message.headers or ()),
     )
-    return Delivery(record, event.ack, lambda: bool(message.generation_id == app.consumer_generation_id))
+    return Delivery(record, event.ack, partial(is_current, app, message))

@@ -400,8 +400,8 @@ class ImmediateDecisions:
                 await catch_up(self._shards, topic, partition, written[-1].decision.position.offset + 1)
                 await self._index_sync.try_flush()
             is_folded = True
-        except NotHeld:
-            pass  # whoever has the partition now folds it
+        except (NotHeld, ShardDamaged):
+            pass  # whoever has the partition next folds it
         except Exception:
             self._is_stopped = True  # before the turn is given back: the next decision would not know of this one
             raise
@@ -448,7 +448,7 @@ class ImmediateDecisions:
 
         Until then nothing is decided about the user: the next decision would not know of this one.
         """
-        with suppress(LogError, NotHeld):
+        with suppress(LogError, NotHeld, ShardDamaged):
             come_to_end = partial(self._shards.come_to_end, asked.held.owner)
             await fold_with_retry(lambda: retry(come_to_end, LogUnavailable))
         self._release(asked)

@@ -12,7 +12,9 @@ from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from projections.partitions.assignment import NotHeld
+from projections.shard.errors import ShardDamaged
 from streams.delivery.fair_slots import FairSlots
+from streams.delivery.retry import retry
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Hashable, Sequence
@@ -57,8 +59,9 @@ class KeyedPool:
     """Runs at most `slots` jobs at a time. A job takes a slot when it runs, not while it waits for jobs of its key.
 
     Jobs belong to a partition. `drop` cancels the jobs of a revoked one. A job that raises NotHeld ends the queue of
-    its key: the log delivers those records again, in order. Jobs handle all other errors themselves; one that escapes
-    is passed to `failure`, for the owner of the pool to decide.
+    its key: the log delivers those records again, in order. One that raises ShardDamaged runs again after a moment,
+    unless it is dropped by then: damage to its own partition revokes that. Jobs handle all other errors themselves; one
+    that escapes is passed to `failure`, for the owner of the pool to decide.
     """
 
     def __init__(
@@ -163,7 +166,7 @@ class KeyedPool:
                 async with self._slots.slot(party):
                     began = time.perf_counter()
                     job, count = _next(queue)
-                    await job()
+                    await retry(job, ShardDamaged)
                     self._took(time.perf_counter() - began)
                 for _ in range(count):
                     queue.popleft()

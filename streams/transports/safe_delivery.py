@@ -7,6 +7,7 @@ extension acknowledges every message that an agent has received, and does not ca
 
 A *generation* is the time between two rebalances. Everything that this consumer knows about a partition belongs to one
 generation: after a rebalance, messages are delivered again from the committed offset on, to this worker or another.
+Within a generation, one partition can be delivered again (`starts`) while the others go on.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from mode.utils.futures import notify
 
 from streams.transports.large_messages import LargeMessages
 from streams.transports.runs import Runs
+from streams.transports.starts import Starts
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Mapping
@@ -66,6 +68,7 @@ class SafeDelivery(Consumer):
         self._partitions_changed = asyncio.Event()
         """Set when more partitions may be fetched from: a wait for messages then ends at once."""
         self.large = LargeMessages(self._partitions_changed.set)
+        self.starts = Starts(self._partitions_changed.set)
         self._stops = 0
         """The number of times that the flow was stopped."""
         self._positions_since = 0
@@ -73,8 +76,8 @@ class SafeDelivery(Consumer):
         stop; otherwise messages from positions of the old generation would be delivered. Both numbers begin at 0, so
         that a worker that was never stopped may deliver."""
 
-    async def _rewind(self, tp: TP, record: Any) -> None:  # noqa: ANN401 - the driver's record
-        """Fetch this partition again from a record that was fetched but not delivered."""
+    async def _rewind(self, tp: TP, offset: int) -> None:
+        """Fetch this partition again from an offset that was fetched already."""
         raise NotImplementedError
 
     # -- delivery
@@ -89,6 +92,9 @@ class SafeDelivery(Consumer):
         if not self.flow_active:
             await self.wait(self.can_resume_flow)  # type: ignore[arg-type] # as Faust does: mode takes both events
         generation = self.app.consumer_generation_id
+        while due := self.starts.due():
+            await self._go_to_undone(due & self.assignment())
+        starts = self.starts.numbers()
         records = {} if self.should_stop else await self._fetch(timeout)
         if generation != self.app.consumer_generation_id and not self.should_stop:
             # It is unknown whether these records were fetched before or after the new generation set its positions, so
@@ -100,11 +106,15 @@ class SafeDelivery(Consumer):
         for tp, record in self.scheduler.iterate(records):
             if generation != self.app.consumer_generation_id or self.should_stop:
                 return  # the new generation sets its own positions
+            if not self.starts.is_present(tp, starts[tp]):
+                continue  # the next fetch begins at the first message that is not done
             if tp not in put_back and self._is_next(tp, record, put_back):
-                yield tp, self._to_message(tp, record)
+                message: Any = self._to_message(tp, record)
+                message.start = starts[tp]
+                yield tp, message
         for tp, record in put_back.items():
             if generation == self.app.consumer_generation_id:
-                await self._rewind(tp, record)
+                await self._rewind(tp, self._to_message(tp, record).offset)
 
     def _is_next(self, tp: TP, record: Any, put_back: dict[TP, Any]) -> bool:  # noqa: ANN401 - the driver's record
         """Return whether a record is to be delivered now; otherwise put it back, keep it here, or pass over it."""
@@ -173,7 +183,8 @@ class SafeDelivery(Consumer):
 
     async def _deliver(self, tp: TP, message: Message) -> None:
         read = self._read_offset[tp]
-        if message.generation_id != self.app.consumer_generation_id or (read is not None and message.offset < read):
+        is_stale = message.generation_id != self.app.consumer_generation_id or not self.starts.is_current(message)
+        if is_stale or (read is not None and message.offset < read):
             return
         # Both are set before the callback, which may wait until a rebalance is over: afterwards they would be entries
         # of the next generation.
@@ -195,23 +206,30 @@ class SafeDelivery(Consumer):
             self._n_acked += 1
         return True
 
+    async def _go_to_undone(self, tps: set[TP]) -> None:
+        """Fetch these partitions again from the first message of each that is not done."""
+        for tp in tps:
+            offset = self.handled(tp)
+            self._forget({tp})
+            if offset:
+                self._safe[tp] = offset
+            self._read_offset[tp] = offset or None
+            await self._rewind(tp, offset)
+
     # -- acknowledgement and commit
 
     def ack(self, message: Message) -> bool:
-        """Count a message as done if this generation delivered it; return whether it was counted."""
-        if self._may_count(message):
+        """Count a message as done if this generation delivered it; return whether it did."""
+        # Of a revoked partition the new worker gets the message again.
+        is_ours = message.generation_id == self.app.consumer_generation_id and message.tp in self._delivered
+        # While the flow is suspended Faust's Python streams acknowledge what they skip and have not tracked.
+        if is_ours and (message.tracked or self.app.flow_control.is_active()):
             self.large.done(message.tp, message.offset)
             return super().ack(message)
         message.acked = True
         self._unacked_messages.discard(message)
         notify(self._waiting_for_ack)
         return False
-
-    def _may_count(self, message: Message) -> bool:
-        if message.generation_id != self.app.consumer_generation_id or message.tp not in self._delivered:
-            return False  # the partition was revoked: its new worker gets the message again
-        # While the flow is suspended, Faust's Python streams acknowledge messages that they skip and have not tracked.
-        return message.tracked or self.app.flow_control.is_active()
 
     def _new_offset(self, tp: TP) -> int | None:
         """Return the offset after the delivered messages that are done without a gap; None if there are none."""

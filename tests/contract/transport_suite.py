@@ -223,6 +223,34 @@ class TransportSuite(BackPressureSuite):
             w.app.consumer.withhold(set())
             assert (await w.has(count + many))[count:] == [(1, b"%d" % n) for n in range(many)]
 
+    async def test_a_partition_that_starts_again_brings_what_is_not_done_and_no_other_does(self, log, topic, worker):
+        await log.append([new(topic, b"%d" % n, partition) for n in range(6) for partition in (0, 1)])
+        async with worker(acknowledges=lambda event: event.value != b"2").running() as w:
+            first = await w.has(12)
+            w.app.consumer.starts.again({TP(topic, 0)})
+            again = (await w.has(16))[len(first) :]
+            assert again == [(0, b"%d" % n) for n in range(2, 6)]
+            current = [w.app.consumer.starts.is_current(event.message) for event in w.events]
+            assert current == [partition == 1 for partition, _ in first] + [True] * 4
+            await log.append([new(topic, b"more")])
+            assert (await w.has(17))[16:] == [(0, b"more")]
+            assert w.app.consumer.handled(TP(topic, 0)) == 2
+
+    async def test_what_waits_in_a_queue_when_its_partition_starts_again_is_stale(self, log, topic, worker):
+        gate, count = asyncio.Event(), 40
+        async with worker(acknowledges=lambda _: False, gate=gate, buffer=8).running() as w:
+            for _ in range(3):
+                await log.append([new(topic, b"%d" % n) for n in range(count)])
+                await asyncio.sleep(0.1)
+                w.app.consumer.starts.again({TP(topic, 0)})
+            gate.set()
+            await log.append([new(topic, b"last")])
+            async with asyncio.timeout(PATIENCE_S):
+                while not w.events or w.seen()[-1] != (0, b"last"):  # noqa: ASYNC110 - the worker tells nobody
+                    await asyncio.sleep(0.01)
+            current = [event.value for event in w.events if w.app.consumer.starts.is_current(event.message)]
+            assert current == [b"%d" % n for n in range(count)] * 3 + [b"last"]
+
     async def test_pausing_and_resuming_at_any_moment_keeps_order_and_loses_nothing(self, log, topic, worker):
         sent = [(n % PARTITIONS, b"%d" % n) for n in range(900)]
         async with worker(buffer=16).running() as w:

@@ -65,13 +65,23 @@ def test_a_command_that_can_be_given_again_goes_on_by_itself(folder: Path):
 
 
 def test_another_command_says_to_give_it_again_and_works_then(folder: Path):
-    for command in (["export", "--user", "u1"], ["remember", "likes chess", "--user", "u1"]):
-        damage(folder)
-        done = run(folder, *command)
-        assert done.returncode == 1
-        assert b"are damaged" in done.stderr
+    command = ["export", "--user", "u1"]
+    damage(folder)
+    done = run(folder, *command)
+    assert done.returncode == 1
+    assert b"are damaged" in done.stderr
+    assert b"give the same command again" in done.stderr
+    assert run(folder, *command).returncode == 0
+
+
+def test_what_the_log_has_taken_is_decided_when_the_shard_is_folded_anew(folder: Path):
+    damage(folder)
+    done = run(folder, "remember", "likes chess", "--user", "u1")
+    if done.returncode:  # the damage was found before it was taken
         assert b"give the same command again" in done.stderr
-        assert run(folder, *command).returncode == 0
+        assert run(folder, "remember", "likes chess", "--user", "u1").returncode == 0
+    assert b"folded anew" in done.stderr
+    assert b"likes chess" in run(folder, "memories", "--user", "u1").stdout
 
 
 def test_the_doctor_finds_what_nobody_has_read_yet(folder: Path):

@@ -250,7 +250,7 @@ async def test_a_damaged_shard_is_set_aside_and_folded_anew(tmp_path: Path, capl
     shard.write_bytes(content)
     for left in shard.parent.glob(f"{shard.name}-*"):
         left.unlink()
-    with pytest.raises(ShardDamaged, match=rf"{shard.name}: .*start again, and it is folded anew"):
+    with pytest.raises(ShardDamaged, match=rf"{shard.name}: .*the shard is damaged, and is folded anew"):
         await digest_of(tmp_path, encryption="off")  # it opens, and is found damaged by whoever reads the memory
     assert await digest_of(tmp_path, encryption="off") == before
 

@@ -364,6 +364,7 @@ class Search(Body):
     understand_time: Annotated[bool, Field(description="what was true at a time that the query names comes first")] = (
         True
     )
+    explain: Annotated[bool, Field(description="add the parts of each result's order, and what was cut")] = False
 
 
 def _messages_of(given: object) -> object:

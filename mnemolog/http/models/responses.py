@@ -4,6 +4,8 @@ from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
+from projections.queries.answers import Rule
+
 T = TypeVar("T")
 
 
@@ -109,6 +111,45 @@ class TurnScores(Shape):
     keyword: float
 
 
+class Why(Shape):
+    """The parts of a result's order, 0 to 1 unless said; null where a part has no share."""
+
+    semantic: float | None
+    """The leg of the meaning, relative to the nearest."""
+    keyword: float
+    """The leg of the words, relative to the best match; of a memory with its source turns."""
+    cosine: float | None
+    """How near the meaning is, -1 to 1."""
+    hub: float | None
+    """How much nearer than others a memory is to the centre of the results, which is subtracted."""
+    turn: float | None
+    """The match of the turns that a memory came from."""
+    translated: float | None
+    """How near the turns in another language are."""
+    slot: float | None
+    """How well a memory fills the slot that the query asks for."""
+    time: bool | None
+    """Whether it belongs to the time that the query names."""
+    form: bool | None
+    """Whether it has the form that the query asks for, such as an address."""
+    literal: bool | None
+    """Whether it contains what the query names letter by letter."""
+    hop: float | None
+    """The cosine in the second search (`hops`)."""
+    lasting: float | None
+    """The probability that a turn is of lasting value."""
+    importance: float | None
+    recency: float
+
+
+class Cut(Shape):
+    """How many memories or turns one rule of a search left out."""
+
+    kind: Literal["memory", "turn"]
+    rule: Rule
+    count: int
+
+
 class TurnResult(Shape):
     """A turn that a search found; `memory` is what was said, after the name of who said it."""
 
@@ -121,6 +162,8 @@ class TurnResult(Shape):
     """As of a memory."""
     below_line: bool | None = None
     """As of a memory; absent in a context."""
+    why: Why | None = None
+    """The parts of its order, if they were asked for."""
     user_id: str
     agent_id: str | None
     session_id: str
@@ -148,6 +191,8 @@ class Result(DatedMemory):
     """The share of results with this number that are about the query, 0 to 1: it means the same for every user."""
     below_line: bool | None = None
     """Whether contexts and tools leave it out; absent in a context, which has none such."""
+    why: Why | None = None
+    """The parts of its order, if they were asked for."""
     when: Literal["upcoming", "past"] | None = None
     """Whether a plan lies ahead of the question's time, by the user's days; absent where it is no plan."""
 
@@ -167,6 +212,8 @@ class Results(Shape):
     degraded: list[Literal["semantic", "turns"]] | None = None
     """Parts of the scores that could not be had: the embedder could not be reached (`semantic`), or the vectors of some
     turns are still being made (`turns`); absent otherwise."""
+    cut: list[Cut] | None = None
+    """What the search left out, each thing under the rule that came first; only if it was asked for."""
 
 
 class AcceptedEvent(Shape):

@@ -16,6 +16,7 @@ from mnemolog.http.tracing import note_found
 from mnemolog.worker.worker import Worker
 from projections.profile.upcoming import when
 from projections.queries.answers import SearchResult
+from projections.queries.explanation import count_cuts, order_of
 from projections.queries.filters import Filters
 from projections.queries.relevance import load
 from projections.queries.search import Found, FoundTurn, Question
@@ -79,7 +80,7 @@ async def found(body: Search, worker: Worker, tenant: str, *, least: float | Non
             )
         else:
             results = await worker.queries.search(held, question, now=now, visibility=visibility)
-        results = results.least(results.line if least is None else least)
+        everything, results = results, results.least(results.line if least is None else least)
     worker.metrics.counted("query", "found" if results.found else "nothing")
     note_found(body.query, results.found)
     # A search of the past is not a recall, and a recall of a global memory would belong to no user.
@@ -91,7 +92,12 @@ async def found(body: Search, worker: Worker, tenant: str, *, least: float | Non
         result(one, at, relevance, zone, known) | {"below_line": relevance < results.line}
         for one, relevance in results.rated
     ]
-    noted = {"note": note} if note and not views else {}
+    noted: dict[str, Any] = {"note": note} if note and not views else {}
+    if body.explain:
+        for view, one in zip(views, results.found, strict=True):
+            view["why"] = order_of(results.pool, one)
+        sees = worker.queries.sees(held, visibility)
+        noted["cut"] = await count_cuts(everything, results.found, question, sees, body.include)
     return answer({"results": views} | told(results) | noted | degraded(worker, held.owner, results))
 
 

@@ -30,8 +30,8 @@ from mnemolog.http.permissions import OF_USERS, OF_USERS_OR_ALL, needs
 from mnemolog.http.problems import Problem
 from mnemolog.http.routing import EVENTS, answer, answers, event_stream, page_of, refused, routes, takes_long
 from mnemolog.wakes.stream import Listener
+from mnemolog.wakes.view import wake_view
 from projections.partitions.shards import Shards
-from projections.queries.wake_views import wake_view
 from projections.state.wakes import next_due_slot
 from schemas.identity import Owner, check_user_id
 from schemas.instant import instant

@@ -18,7 +18,7 @@ from mnemolog.operations.erasing.erasure import ErasedBefore, NotErasedYet, NotR
 from mnemolog.operations.erasing.receipts import receipt_id_of
 from projections.index.protocol import IndexUnavailable
 from projections.partitions.assignment import NotHeld
-from projections.shard.errors import ShardUnavailable
+from projections.shard.errors import ShardDamaged, ShardUnavailable
 from schemas.identity import derived_id
 from schemas.log import LogUnavailable
 from streams.agents.erasure_gate import ErasureRunning
@@ -98,7 +98,7 @@ class ErasureRecovery:
                 await self._listed.learn()
         while True:
             leases = self._shards.assignment.leases()
-            with suppress(NotHeld):  # partitions have moved: check those that are here now
+            with suppress(NotHeld, ShardDamaged):  # partitions have moved: check those that are here now
                 if self._has_undone():
                     await (self.repeat() if self._is_embedded else self._repeat_undone())
                 if leases == self._shards.assignment.leases():

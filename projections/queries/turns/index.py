@@ -56,8 +56,8 @@ ANSWER_SHARE: Final = 0.9
 """The greatest match of a turn that only the previous turn finds, as a share of that turn's match: the turn with the
 words precedes its answer."""
 SHOWN_TOPICS: Final = (SCREENSHOTS.name, ARTICLES.name)
-_AT_ONCE: Final = 100
-"""How many turns are read before other tasks may run."""
+_AT_ONCE: Final = 25
+"""How many turns are read before other tasks may run: three milliseconds of work."""
 UNKNOWN: Final = 0.5
 """The probability of lasting value for a turn about which nothing is known."""
 MAX_TOLD: Final = 500
@@ -371,6 +371,11 @@ class TurnIndex:
                 self.count(held.owner, words)
                 if words.is_current and words.shard is held.shard:
                     return words
+
+    @property
+    def nbytes(self) -> int:
+        """An estimate of the memory in use, in bytes."""
+        return self._users.nbytes
 
     def has(self, held: Held) -> bool:
         """Return whether a user's words are in memory, and may be so still."""

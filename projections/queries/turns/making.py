@@ -15,17 +15,19 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from projections.blocking_work import run_in_thread
 from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable
 from projections.embedding.stored_vector import NoVector, vector_bytes, vector_of, vectors_of
 from projections.encrypted_files import sqlite3
 from projections.partitions.assignment import NotHeld
 from projections.queries.turns.vectors import UserMeanings
 from projections.shard.errors import ShardDamaged, ShardUnavailable
-from projections.shard.turn_vectors import TurnVector
+from projections.shard.turn_vectors import TurnVector, owners_with_turns
+from projections.turns import in_turns, to_end
 from schemas.disclosure import describe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     from projections.embedding.embedder import Embedder
     from projections.partitions.shards import Shards
@@ -41,6 +43,13 @@ WAIT_SECONDS: Final = 2.0
 MOST_AWAITED: Final = 16
 """The most missing vectors that a question waits for; if more are missing, it does not wait."""
 BATCH: Final = 16
+PART: Final = 100
+"""How many stored vectors are read before other tasks may run."""
+AHEAD_TURNS: Final = 250
+"""The number of own turns from which a user's turns are read ahead of the first search: it would take 50 ms."""
+AHEAD_USERS: Final = 100
+AHEAD_BYTES: Final = 64 << 20
+"""The limits of what is read ahead after a start: users of each partition, and the memory of all."""
 LAST_TURNS: Final = 64
 """How many of the newest turns are read for a user with new turns and no recent search."""
 REPLY_CHARACTERS: Final = 1_000
@@ -64,8 +73,9 @@ class TurnVectorMaking:
         self._catching_up = asyncio.Lock()
 
     async def keep_made(self) -> None:
-        """Compute the vectors of turns as they arrive, until cancelled."""
+        """Read turns ahead of the first searches, then compute vectors as turns arrive, until cancelled."""
         await asyncio.sleep(START_SECONDS)
+        await self.read_ahead()
         while True:
             await self.catch_up()
             await asyncio.sleep(EVERY_SECONDS)
@@ -87,23 +97,56 @@ class TurnVectorMaking:
                     # The next fold reports the same error. A shard that a rebuild replaces meanwhile is closed.
                     log.warning("vectors of turns wait: %s", describe(error))
 
+    async def read_ahead(self) -> None:
+        """Read the words and vectors of users with many turns who spoke last, as far as AHEAD_BYTES go.
+
+        Their first search would take hundreds of times as long as a usual one. Other users' first search is short.
+        """
+        for shard in self._shards.all():
+            try:
+                for owner in await run_in_thread(owners_with_turns, shard.path, AHEAD_TURNS, AHEAD_USERS):
+                    if self._turn_index.nbytes > AHEAD_BYTES:
+                        return
+                    words = await self._turn_index.current(self._shards.resolve(owner))
+                    if self._encoder is not None:
+                        await self.load(owner, words, self._encoder().model)
+                        words.lasting()
+            except (NotHeld, ShardUnavailable, ShardDamaged, sqlite3.ProgrammingError) as error:
+                log.info("some turns are read at the first search: %s", describe(error))
+
     async def make_few(self, owner: Owner, words: UserWords) -> bool:
         """Compute a user's missing vectors if they are few, and return whether none is missing now."""
         if self._encoder is None:
             return False
-        self.of(owner, words, self._encoder().model)
+        await self.load(owner, words, self._encoder().model)
         if words.doubtful or 0 < len(words.unmade) <= MOST_AWAITED:
             await asyncio.wait([self._task(owner, words)], timeout=WAIT_SECONDS)
         return not words.unmade
 
+    async def load(self, owner: Owner, words: UserWords, model: str) -> None:
+        """Read the stored vectors of a user's turns, unless they are in memory; other tasks run between two parts."""
+        await in_turns(self._loading(owner, words, model))
+
     def of(self, owner: Owner, words: UserWords, model: str) -> UserMeanings:
-        """Return the existing vectors of a user's turns for an encoder."""
-        if words.meanings is None or words.meanings.model != model:
-            words.meanings = UserMeanings(model)
-            stored = [one for one in words.shard.turn_vectors.of(owner, model) if words.row(one.event_id) is not None]
+        """Return the existing vectors of a user's turns for an encoder; without `load` they are read in one go."""
+        return to_end(self._loading(owner, words, model))
+
+    def _loading(self, owner: Owner, words: UserWords, model: str) -> Generator[None, None, UserMeanings]:
+        """Read the stored vectors in parts, and set them at the end, unless another task has done so meanwhile."""
+        if words.meanings is not None and words.meanings.model == model:
+            return words.meanings
+        meanings, made, after, count = UserMeanings(model), dict[int, "int | str | None"](), "", PART
+        while count == PART and words.is_current:
+            part = words.shard.turn_vectors.of(owner, model, after, PART)
+            count = len(part)
+            after = part[-1].event_id if part else after
+            stored = [one for one in part if words.row(one.event_id) is not None]
             for one, vector in zip(stored, vectors_of([one.vector for one in stored]), strict=True):
-                words.meanings.put(words.rows[one.event_id], vector)
-            made = {words.rows[one.event_id]: one.reply_id and words.row(one.reply_id) for one in stored}
+                meanings.put(words.rows[one.event_id], vector)
+            made |= {words.rows[one.event_id]: one.reply_id and words.row(one.reply_id) for one in stored}
+            yield
+        if words.meanings is None or words.meanings.model != model:
+            words.meanings = meanings
             wanted = np.flatnonzero(words.users()).tolist()
             words.unmade = {row for row in wanted if row not in made or made[row] != reply_of(words, row)}
             self._turn_index.count(owner, words)
@@ -130,7 +173,7 @@ class TurnVectorMaking:
         held = self._shards.resolve(owner)
         if not self._turn_index.has(held):
             words = await self._turn_index.newest(held, LAST_TURNS)
-            self.of(owner, words, model)
+            await self.load(owner, words, model)
             if len(words.unmade) < LAST_TURNS // 2:
                 return words
         return await self._turn_index.current(held)

@@ -41,6 +41,9 @@ class PublishedTurns:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
+        self._zones: dict[Owner, tzinfo | None] = {}
+        """The time zones that were read since the connection changed a row last: a search asks for one many times."""
+        self._changes = connection.total_changes
 
     def of_session(self, owner: Owner, session_id: str, limit: int, agent_id: str | None = None) -> list[Turn]:
         """Return the kept parts of a session's most recent turns, with an agent or with all, oldest first."""
@@ -69,8 +72,20 @@ class PublishedTurns:
             for (place, _, _), turn in zip(rows, turns, strict=True)
         ]
 
+    def forget_zones(self) -> None:
+        """Read time zones again: another process has folded, or a transaction was rolled back."""
+        self._zones.clear()
+
     def last_zone(self, owner: Owner) -> tzinfo | None:
         """Return the time zone named by the newest of the user's own recent turns that names one."""
+        if self._changes != self._connection.total_changes:
+            self._changes = self._connection.total_changes
+            self._zones.clear()
+        if owner not in self._zones:
+            self._zones[owner] = self._last_zone(owner)
+        return self._zones[owner]
+
+    def _last_zone(self, owner: Owner) -> tzinfo | None:
         rows = self._connection.execute(
             "select turn from (select turn, offset from observations where owner=? and turn is not null "
             "order by offset desc limit ?) where instr(turn, cast(? as blob)) order by offset desc",

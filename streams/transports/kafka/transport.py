@@ -162,8 +162,8 @@ class Consumer(SafeDelivery, driver.Consumer):
             if tp in self.assignment():
                 await self._seek(tp, offset)
 
-    async def _rewind(self, tp: TP, record: Any) -> None:  # noqa: ANN401 - aiokafka's record
-        await self._thread.call_thread(self._seek_in_thread, tp, record.offset, self.app.consumer_generation_id)
+    async def _rewind(self, tp: TP, offset: int) -> None:
+        await self._thread.call_thread(self._seek_in_thread, tp, offset, self.app.consumer_generation_id)
 
     async def _seek_in_thread(self, tp: TP, offset: int, generation: int) -> None:
         # The thread may have been in the middle of a rebalance; the new generation sets its own positions.

@@ -152,8 +152,8 @@ class Consumer(SafeDelivery):
             return False
         return True
 
-    async def _rewind(self, tp: TP, record: Record) -> None:
-        self._unread.go_to(tp, record.position.offset)
+    async def _rewind(self, tp: TP, offset: int) -> None:
+        self._unread.go_to(tp, offset)
 
     async def _seek(self, partition: TP, offset: int) -> None:
         self._unread.go_to(partition, offset)

@@ -9,6 +9,7 @@ import pytest
 import pytest_asyncio
 from contract.front_door import FrontDoor, front_door, turn
 
+from schemas.identity import Owner
 from schemas.instant import instant
 
 if TYPE_CHECKING:
@@ -45,6 +46,20 @@ async def search(door: FrontDoor, user_id: str, query: str, **more: object) -> l
 
 def ids(results: list[dict[str, Any]]) -> list[str]:
     return [result.get("turn_id") or result["memory_id"] for result in results]
+
+
+async def test_the_time_zone_is_read_once_until_something_else_is_said(door: FrontDoor):
+    held, zone_of = door.worker.shards.resolve(Owner("default", "zoned")), door.worker.queries.zone_of
+    await say(door, "z-1", "The zebra is late?", "zoned", metadata={"timezone": "Asia/Tokyo"})
+    assert str(zone_of(held)) == "Asia/Tokyo"
+    await say(door, "z-2", "The zebra is here?", "zoned", metadata={"timezone": "Europe/Rome"})
+    read: list[str] = []
+    held.shard._connection.set_trace_callback(read.append)
+    assert [str(zone_of(held)) for _ in range(3)] == ["Europe/Rome"] * 3
+    held.shard._connection.set_trace_callback(None)
+    assert len(read) == 1
+    await door.http.delete("/v1/users/zoned")
+    assert str(zone_of(held)) == "UTC"
 
 
 async def test_what_was_said_and_not_remembered_is_found(door: FrontDoor):

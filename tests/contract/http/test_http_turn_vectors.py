@@ -13,6 +13,7 @@ from projections.encrypted_files import open_database, sqlite3
 from projections.queries.turns import making
 from projections.queries.turns.index import TurnIndex
 from projections.shard.errors import ShardUnavailable
+from schemas.identity import Owner
 from schemas.instant import instant
 
 if TYPE_CHECKING:
@@ -81,6 +82,39 @@ async def test_of_a_user_who_was_not_searched_only_the_last_turns_are_read(
     await say(door, ("t-10", "And the bus?"))
     assert len(vectors(tmp_path)) == 11
     assert len(turn_index._users) == 0
+
+
+async def test_after_a_start_turns_of_those_who_said_much_are_read_ahead_of_their_first_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(making, "AHEAD_TURNS", 5)
+    monkeypatch.setattr(making, "PART", 2)
+    async with started(tmp_path) as door:
+        await say(door, *((f"t-{number}", f"Is the ferry {number} late?") for number in range(7)))
+        await say(door, ("o-1", "Is the bus late?"), user_id="other")
+        usual = (await door.post("/v1/search", {"user_id": "u1", "query": "ferry 3", "recall": False})).json()
+    async with started(tmp_path) as door:
+        search = door.worker.queries.index_search
+        await search.turn_vectors.read_ahead()
+        much, little = (door.worker.shards.resolve(Owner("default", user)) for user in ("u1", "other"))
+        assert (search.turn_index.has(much), search.turn_index.has(little)) == (True, False)
+        words = await search.turn_index.current(much)
+        assert words.meanings is not None
+        assert (len(words.meanings), words.unmade) == (7, set())
+        found = (await door.post("/v1/search", {"user_id": "u1", "query": "ferry 3", "recall": False})).json()
+        assert [one["turn_id"] for one in found["results"]] == [one["turn_id"] for one in usual["results"]]
+
+
+async def test_no_more_is_read_ahead_than_has_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(making, "AHEAD_TURNS", 1)
+    monkeypatch.setattr(making, "AHEAD_BYTES", 0)
+    async with started(tmp_path) as door:
+        for user in ("u1", "u2", "u3"):
+            await say(door, (f"{user}-1", "Is the ferry late?"), user_id=user)
+    async with started(tmp_path) as door:
+        search = door.worker.queries.index_search
+        await search.turn_vectors.read_ahead()
+        assert len(search.turn_index._users) == 1, "what has room is not known before it is read"
 
 
 async def test_a_rebuild_keeps_them_and_makes_none_again(door: FrontDoor, tmp_path: Path):

@@ -39,9 +39,9 @@ FACT = remember("用户喜欢喝咖啡" * 4000, "c-1")
         (standard.SQLITE_BUSY_SNAPSHOT, ShardBusy, "end the other program"),
         (standard.SQLITE_READONLY_DIRECTORY, ShardReadOnly, "make it and its folder writable"),
         (standard.SQLITE_IOERR_FSYNC, ShardDiskFails, "look at the system's log"),
-        (standard.SQLITE_CORRUPT_INDEX, ShardDamaged, "start again, and it is folded anew"),
-        (standard.SQLITE_NOTADB, ShardDamaged, "start again, and it is folded anew"),
-        (standard.SQLITE_ERROR, ShardDamaged, "start again, and it is folded anew"),
+        (standard.SQLITE_CORRUPT_INDEX, ShardDamaged, "the shard is damaged, and is folded anew from the log"),
+        (standard.SQLITE_NOTADB, ShardDamaged, "the shard is damaged, and is folded anew from the log"),
+        (standard.SQLITE_ERROR, ShardDamaged, "the shard is damaged, and is folded anew from the log"),
     ],
 )
 def test_each_of_sqlites_codes_has_its_meaning_and_its_advice(

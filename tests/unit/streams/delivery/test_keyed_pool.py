@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from projections.partitions.assignment import NotHeld
+from projections.shard.errors import ShardDamaged
 from streams.delivery import keyed_pool as pool_module
 from streams.delivery.keyed_pool import KeyedPool
 
@@ -217,6 +219,30 @@ class Batches:
     async def second(self, items: Sequence[int]) -> None:
         """Note the items."""
         self.given.append(list(items))
+
+
+@pytest.mark.parametrize("dropped", [False, True])
+async def test_a_job_that_finds_a_shard_damaged_runs_again_before_those_behind_it_unless_it_is_dropped(
+    pool: KeyedPool,
+    failures: list[BaseException],
+    dropped: bool,  # noqa: FBT001 - a case
+):
+    work, attempts = Work(), list[str]()
+
+    async def damaged_at_first() -> None:
+        attempts.append("attempt")
+        if len(attempts) == 1:
+            raise ShardDamaged(Path("3.sqlite"), ValueError("malformed"))
+
+    await pool.submit(0, "user", damaged_at_first)
+    await pool.submit(0, "user", work.job("behind"))
+    while not attempts:  # noqa: ASYNC110 - the job tells nobody
+        await asyncio.sleep(0)
+    if dropped:
+        pool.drop(0)
+    await pool.settle()
+    assert (len(attempts), work.notes) == ((1, []) if dropped else (2, ["behind begins", "behind ends"]))
+    assert failures == []
 
 
 async def test_items_that_wait_for_equal_work_are_done_by_one_job(pool: KeyedPool):
