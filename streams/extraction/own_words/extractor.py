@@ -15,7 +15,7 @@ from projections.profile.attribute_values import fault_of
 from projections.profile.upcoming import SCHEDULE
 from projections.text.analyser import terms
 from projections.text.scripts import HAN, is_read
-from schemas.vocabulary.attributes import NICKNAME, STATES
+from schemas.vocabulary.attributes import LISTS, NICKNAME, STATES
 from schemas.vocabulary.facts import subject_of
 from streams.extraction.event_importance import episode_importance, newest_intimacy
 from streams.extraction.own_words.antecedents import leaves_out_whom, of_whom, unnamed, with_stand_in
@@ -25,6 +25,7 @@ from streams.extraction.own_words.cues import (
     category_of,
     denies_value,
     in_first_person,
+    is_instead,
 )
 from streams.extraction.own_words.endings import Endings
 from streams.extraction.own_words.others import is_one_of_some, of_relation, without_names
@@ -508,10 +509,15 @@ def _forbids(window: Window, text: str, key: Finding | None = None) -> bool:
 
 
 def _is_change(one: Proposal, over: float) -> bool:
-    """Return whether a proposal may end what is known: keys of the user do so by themselves, and what passes never."""
+    """Return whether a proposal may end what is known.
+
+    Single keys of the user do so by themselves, others accumulate unless "now" is said, and what passes ends nothing.
+    """
     says_what = len(terms(one.content)) >= FEW_TERMS
-    is_free = (one.attribute is None or one.about is not None) and one.event_type not in _HAPPENED
-    return over >= CHANGE and says_what and is_free and one.memory_type == "long_term"
+    is_now = is_instead(one.content)
+    accumulates = one.attribute is None or one.about is not None or (is_now and one.attribute in LISTS)
+    is_free = accumulates and one.event_type not in _HAPPENED
+    return (over >= CHANGE or is_now) and says_what and is_free and one.memory_type == "long_term"
 
 
 def _of_one(one: Proposal, about: str, kept: str | None) -> Proposal:
@@ -522,7 +528,7 @@ def _of_one(one: Proposal, about: str, kept: str | None) -> Proposal:
 def _may_end(one: Proposal, text: str, known: Known) -> bool:
     """Return whether a statement may be about the same as what is known: by whose it is, and about whom."""
     whose = subject_of(known.about)
-    if one.about and known.attribute:  # the key decides
+    if one.about and one.attribute and known.attribute:  # the key decides
         return False
     if len(terms(_ASKED.sub("", known.text))) < FEW_TERMS:  # "I won't.": of what is not known
         return False
