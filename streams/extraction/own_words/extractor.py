@@ -71,6 +71,8 @@ SHORT_LIVED: Final = 0.3
 _USER: Final = re.compile(r"^(?:User|用户)")
 _ASKED: Final = re.compile(r"^(?:[^:()]{1,40}: )?\([^()]{1,200}\) ")
 """The question before an answer, and the speaker before it."""
+_NAME: Final = re.compile(r"(?<=[a-z,] )[A-Z][a-z]\w*")
+_WORD: Final = re.compile(r"[A-Z]\w+")
 log = logging.getLogger("mnemolog")
 _HAPPENED: Final = frozenset({"confession", "fight", "date", "gift", "milestone"})
 """The events that end nothing: they are added to what happened before."""
@@ -533,9 +535,15 @@ def _may_end(one: Proposal, text: str, known: Known) -> bool:
     if len(terms(_ASKED.sub("", known.text))) < FEW_TERMS:  # "I won't.": of what is not known
         return False
     is_same_owner = whose in (None, subject_of(one.speaker), subject_of(one.about)) or (
-        whose in {subject_of(kin) for kin in of_whom(text)} or (known.about or "").casefold() in text.casefold()
+        whose in {subject_of(kin) for kin in of_whom(text)} or _names(text, known)
     )
     return is_same_owner and not (one.speaker and known.about != one.speaker) and of_whom(text) <= of_whom(known.text)
+
+
+def _names(text: str, known: Known) -> bool:
+    """Return whether a text has whom a known memory is about, or a name in it: Rex of "My dog Rex is 12"."""
+    whom = (known.about or "").casefold()
+    return whom in text.casefold() or not {*_NAME.findall(known.text)}.isdisjoint(_WORD.findall(text))
 
 
 def _content(kept: _Kept) -> str:

@@ -101,6 +101,8 @@ def test_another_value_of_the_slot_stays():
         ("User no longer lives in Oslo.", ("city",), "Oslo"),
         ("用户不再喜欢咖啡了", ("likes", "interests"), "咖啡"),
         ("我从华为离职了", ("employer",), "华为"),
+        ("I retired last year (2025).", ("employer", "occupation"), "*"),
+        ("我去年退休了", ("employer", "occupation"), "*"),
         ("用户不再住在北京了", ("city",), "北京"),
     ],
 )
