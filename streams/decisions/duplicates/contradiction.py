@@ -79,7 +79,9 @@ _LATELY: Final = (
     r"(?: (?:today|yesterday|recently|again|for good|(?:last|this) (?:week|month|year|summer|winter|spring|autumn|fall)"
     r"|(?:on|in) [A-Z]\w{2,9}|in \d{4}|(?:a|one|two|three|\d{1,2}|a few) (?:days?|weeks?|months?|years?) ago))?[.!]*$"
 )
-_ZH_LATELY: Final = r"(?:今天|昨天|前天|上周|上个?月|上个?星期|这个?月|这周|[去今前]年|刚刚?|终于|最近|已经|\d{1,2}月|月初|月底){0,3}"
+_ZH_LATELY: Final = (
+    r"(?:今天|昨天|前天|上周|上个?月|上个?星期|这个?月|这周|[去今前]年|刚刚?|终于|最近|已经|\d{1,2}月|月初|月底){0,3}"
+)
 _WHY: Final = r"(?:,[^?]{1,80})?"
 """A reason after the end of an allergy: the doctor tested me, 脱敏治疗成功了."""
 _TAKES: Final = r"(?:drink|eat|watch|play|smoke|wear|read|listen to|use|practi[cs]e|go to|do)"
