@@ -2,12 +2,12 @@
 
     python bench/chain.py [DECISIONS]
 
-So many decisions (10,000 by default) of 200 users, each with one fact and its vector of 512 dimensions, as the rules of
-deciding make them. `append and fold`: through the sealed embedded log, 32 at once, into the file of a shard, encrypted
-and in clear; without the chain nothing is linked, and no head is moved when records are appended, read or folded.
-Seconds are those of the processor, all of the process's threads. `bytes a decision`: the encoding, against the same
-without its link, and log and shard as files.
-`verify`: all that `mnemolog verify` does, against reading and decoding the same records with their events.
+It makes DECISIONS decisions (10,000 by default) of 200 users as the worker does, each with one fact and its vector of
+512 dimensions. `append and fold`: through the sealed embedded log, 32 at a time, into the file of a shard, encrypted
+and in clear. Without the chain nothing is linked, and no head is moved when records are appended, read or folded.
+Seconds are processor time of all threads of the process. `bytes a decision`: the size of the encoding, compared with
+the same without its link, and the sizes of log and shard as files. `verify`: all that `mnemolog verify` does, compared
+with reading and decoding the same records with their events.
 """
 
 from __future__ import annotations
@@ -79,13 +79,13 @@ def ledger(decisions: int) -> Iterator[tuple[Owner, Decision]]:
 
 
 def record_of(owner: Owner, decision: Decision) -> NewRecord:
-    """Return what is appended of a decision."""
+    """Return the record of a decision."""
     return NewRecord(topic=LEDGER.name, partition=0, key=owner.key, value=codec.encode(decision))
 
 
 @contextmanager
 def unchained() -> Iterator[None]:
-    """Have no head moved, and nothing hashed for it."""
+    """Move no heads inside the block, and compute no hashes for them."""
     with ExitStack() as patches:
         for name, instead in {
             "streams.transports.sqlite.rows.hash_of": lambda _: b"none",
@@ -125,7 +125,7 @@ async def opened(folder: Path, encryption: str) -> AsyncIterator[Side]:
 
 
 async def reading(log: Log, decisions: int) -> float:
-    """Return the seconds of processor time that reading and decoding takes, with events."""
+    """Return the seconds of processor time for reading and decoding all decisions, with their events."""
     began, start = time.process_time(), 0
     while records := await log.read(LEDGER.name, 0, start, READ_AT_ONCE):
         for record in records:
@@ -136,7 +136,7 @@ async def reading(log: Log, decisions: int) -> float:
 
 
 async def verifying(log: Log, decisions: int) -> float:
-    """Return the seconds of processor time that a verification takes."""
+    """Return the seconds of processor time for a verification."""
     began = time.process_time()
     found = await Verification(log).run()
     assert (found.records, found.linked, found.damage) == (decisions, decisions, [])
@@ -144,12 +144,12 @@ async def verifying(log: Log, decisions: int) -> float:
 
 
 def size(folder: Path) -> int:
-    """Return how many bytes the files of a folder have."""
+    """Return the total size of a folder's files, in bytes."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 async def remembering(encryption: str, linked: list[NewRecord], bare: list[NewRecord]) -> tuple[float, float, float]:
-    """Append and fold on two sides in turn, some records each; return the seconds of both, and the bytes between."""
+    """Append and fold batches on two sides in turn; return the seconds of both, and the bytes that links add."""
     seconds, bytes_of = {True: 0.0, False: 0.0}, {}
     with tempfile.TemporaryDirectory() as name:
         folders = {chained: Path(name) / str(chained) for chained in (True, False)}
@@ -204,7 +204,7 @@ async def main(decisions: int = DECISIONS) -> dict[str, object]:
     linked = [record_of(*one) for one in made]
     bare = [record_of(owner, replace(decision, previous=None)) for owner, decision in made]
     more = sum(len(one.value) - len(other.value) for one, other in zip(linked, bare, strict=True)) / decisions
-    more += 2  # the two fields of what is not linked and not replaced
+    more += 2  # the two fields that are empty without links
     print(f"bytes a decision: {more:.1f} more in its encoding, at most {MOST_BYTES}", flush=True)
     encrypted, clear = await compare("on", linked, bare), await compare("off", linked, bare)
     return {"decisions": decisions, "more_bytes_encoded": more, "encrypted": encrypted, "in_clear": clear}

@@ -2,12 +2,12 @@
 
     python bench/context.py
 
-Both over the whole front door of a worker in this process, without a socket and with ready vectors (an embedder's time
-comes on top of both), in alternating pairs. A third of the memories are episodes, a tenth fill the profile, a fifth
-will expire one day; the user has published 2,000 turns, and a context shows the last ten of a session, the profile, the
-newest episodes and the most important memories beside what a search finds. `unchanged`: nothing is decided in between.
-`changed`: before each request one memory of the user is revised. `sensitive`: as `unchanged`, with an intimacy that
-hides what mentions one of three topics.
+Both pass the whole HTTP application of a worker in this process, in alternating pairs, without a socket and with ready
+vectors (an embedder's time is added to both). A third of the memories are episodes, a tenth fill the profile, and a
+fifth will expire. The user has published 2,000 turns. A context shows the last ten turns of a session, the profile, the
+newest episodes, the most important memories, and what a search finds. `unchanged`: nothing is decided in between.
+`changed`: one memory of the user is revised before each request. `sensitive`: as `unchanged`, with an intimacy that
+hides memories that mention one of three topics.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ TOPICS_HIDDEN = ("w17", "w23", "w29")
 
 
 def varied(number: int, event: LedgerEvent) -> LedgerEvent:
-    """Return a memory's forming as a user of some years has them: episodes, values of the profile, what will expire."""
+    """Return the event of a memory as an episode, a value of the profile, or one that will expire, by its number."""
     assert isinstance(event, MemoryFormed)
     event = replace(event, importance=(number % 97) / 97, kind="episodic" if number % 3 == 0 else "semantic")
     if number % 5 == 0:
@@ -70,7 +70,7 @@ def lived(chance: np.random.Generator) -> list[Decision]:
 
 
 async def write_log(folder: Path, chance: np.random.Generator) -> None:
-    """Write a log that holds the user's life."""
+    """Write a log with the user's decisions."""
     log = SqliteLog.open(folder)
     for topic in TOPICS:
         await log.create_topic(topic.name, 1)
@@ -92,10 +92,10 @@ async def publish(http: httpx.AsyncClient, chance: np.random.Generator) -> None:
 
 
 class Bench:
-    """Asks both, and keeps how long each took."""
+    """Sends both kinds of requests, and measures them."""
 
     def __init__(self, http: httpx.AsyncClient, embedder: OneVector, chance: np.random.Generator) -> None:
-        """Take where to ask."""
+        """Take the client, the embedder and the source of chance."""
         self.http, self.embedder, self.chance = http, embedder, chance
 
     async def seconds(self, path: str, **more: object) -> float:
@@ -124,7 +124,7 @@ class Bench:
                 if revised:
                     await self.revise(int(self.chance.integers(0, MEMORIES)))
                 seconds.append(await self.seconds(path, **(more if path == "/v1/context" else {})))
-            if number == 0:  # both load what they keep
+            if number == 0:  # the first requests fill the caches
                 print(
                     f"  {name:9} first: search {1000 * searches.pop():.0f} ms, context {1000 * contexts.pop():.0f} ms"
                 )
@@ -145,7 +145,7 @@ class Bench:
 
 
 async def main() -> dict[str, object]:
-    """Measure, as a worker's process is set up."""
+    """Measure, in a process that is set up as a worker's."""
     tune_process()
     chance, embedder = np.random.default_rng(1), OneVector()
     with tempfile.TemporaryDirectory() as name:

@@ -1,12 +1,12 @@
-"""One decision by how much is remembered of its user: four kinds of statement, with the processor time of each.
+"""The processor time of one decision, by the number of the user's memories and for four kinds of statement.
 
     python bench/decide.py                            # users with 100, 1,000 and 10,000 memories
-    python bench/decide.py --profile 10000            # and what it is spent on
+    python bench/decide.py --profile 10000            # and how the time is spent
 
 A statement is decided, and its decision folded into a copy of the state, as `remember` does before it appends; nothing
-is stored and no embedder is asked. The states take turns, so that all see the same machine. The ratio is that of the
-largest user's decision to the smallest one's; the first decision about a user, which reads all of the user's texts, is
-measured by itself.
+is stored and no embedder is called. The users take turns, so that the state of the machine affects all alike. The ratio
+is that of the largest user's decision to the smallest user's. The first decision about a user, which reads all of the
+user's texts, is measured separately.
 """
 
 from __future__ import annotations
@@ -47,33 +47,33 @@ NOW = datetime(2026, 2, 1, tzinfo=UTC)
 CHANCE = random.Random(16)  # noqa: S311 - the statements only differ
 NUMBERS = itertools.count()
 NO_LINK = b""
-"""Nothing is appended: no decision is found by the hash of the one before."""
+"""No link: nothing is appended, so that no decision needs the hash of the one before."""
 VECTOR = vector_bytes(np.full(512, 512**-0.5, np.float32))
 
 
 def some(count: int) -> str:
-    """Return words."""
+    """Return a text of `count` random words."""
     return " ".join(CHANCE.sample(WORDS, count))
 
 
 def verbatim() -> dict[str, object]:
-    """Return a turn word for word."""
+    """Return the fields of a turn that is kept word for word."""
     return {"content": f"{some(9)}, note {next(NUMBERS)}"}
 
 
 def fact() -> dict[str, object]:
-    """Return what a later statement may deny, or say with another number."""
+    """Return the fields of a fact that a later statement may deny, or repeat with another number."""
     return {"content": f"User {CHANCE.choice(('has', 'owns', 'does not own'))} {CHANCE.randint(2, 99)} {some(3)}"}
 
 
 def taste() -> dict[str, object]:
-    """Return what is liked."""
+    """Return the fields of a like."""
     thing = some(2)
     return {"content": f"User likes the {thing}", "attribute": "likes", "value": thing}
 
 
 def event() -> dict[str, object]:
-    """Return an episode."""
+    """Return the fields of an episode."""
     return {"content": f"User lost the {some(4)}", "kind": "episodic", "event_type": "loss"}
 
 
@@ -86,7 +86,7 @@ KINDS: dict[str, tuple[Callable[[], dict[str, object]], float]] = {
 
 
 def user_with(size: int) -> UserState:
-    """Return the state of a user of whom so much is remembered, over two years."""
+    """Return the state of a user with `size` memories, formed over two years."""
     owner = Owner("default", f"user-{size}")
     makers, shares = zip(*KINDS.values(), strict=True)
     memories = []
@@ -113,7 +113,7 @@ def _formed(owner: Owner, number: int, said: dict[str, object], at: datetime) ->
 
 
 def answer(owner: Owner, said: dict[str, object]) -> CandidatesExtracted:
-    """Return what an extractor answers that has found one statement."""
+    """Return an extractor's answer with one statement."""
     number, value = next(NUMBERS), said.get("value")
     fields = {"kind": "semantic", "category": "fact", "memory_type": "long_term", "importance": 0.8} | said
     fields |= {"content": Sealed.clear(str(said["content"])), "value": value and Sealed.clear(str(value))}
@@ -139,10 +139,10 @@ def answer(owner: Owner, said: dict[str, object]) -> CandidatesExtracted:
 
 
 class User:
-    """A user about whom one thing after another is decided."""
+    """A user about whom statements are decided one after the other."""
 
     def __init__(self, size: int) -> None:
-        """Take how much is remembered."""
+        """Take the number of memories."""
         self.state, self.offset = user_with(size), size
 
     def decided(self, said: dict[str, object]) -> float:

@@ -1,10 +1,10 @@
-"""An OpenAI-compatible endpoint for measurements, in a process of its own: vectors of a hash, facts word for word.
+"""An OpenAI-compatible endpoint for measurements, in a process of its own: vectors from hashes, facts word for word.
 
     python -m bench.embedding_stub PORT
 
-`POST /v1/embeddings` answers 512 numbers for each text, in base64 where asked. `POST /v1/chat/completions` answers each
-numbered line of a window as a fact, or each message of mem0's, `MODEL_SECONDS` of the environment later; the lines of
-the question's examples are none. `GET /bare` is a route that does nothing.
+`POST /v1/embeddings` returns 512 numbers for each text, in base64 if requested. `POST /v1/chat/completions` waits for
+`MODEL_SECONDS` of the environment, and returns each numbered line of a window, or each message of mem0's question, as a
+fact; the lines of the question's examples do not count. `GET /bare` is a route that does nothing.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 DIMENSIONS = 512
 NEW, AFTER_NEW = "## New Messages\n", "\n\n## Observation Date"
-"""What is before and after the messages, a line `speaker: text` each, in mem0's question."""
+"""The texts before and after the messages in mem0's question; each message is a line `speaker: text`."""
 LINE = re.compile(r"(?m)^\[(\d+)\] \d{4}-\d\d-\d\d \d\d:\d\d [^:]*: (.*)$")
 
 
@@ -42,7 +42,7 @@ def vector(text: str) -> NDArray[np.float32]:
 
 
 async def embeddings(request: Request) -> Response:
-    """Answer vectors."""
+    """Answer with a vector for each text."""
     asked = orjson.loads(await request.body())
     texts = [asked["input"]] if isinstance(asked["input"], str) else asked["input"]
     is_base64 = asked.get("encoding_format") == "base64"
@@ -59,7 +59,7 @@ async def embeddings(request: Request) -> Response:
 
 
 async def completion(request: Request) -> Response:
-    """Answer the facts of a window."""
+    """Answer with the facts of a window."""
     asked = orjson.loads(await request.body())
     await asyncio.sleep(float(os.environ.get("MODEL_SECONDS", "0")))
     said = [message["content"] for message in asked["messages"] if message["role"] == "user"][-1]
@@ -71,7 +71,7 @@ async def completion(request: Request) -> Response:
 
 
 def facts_of(said: str) -> dict[str, object]:
-    """Return the facts of a question in the form that its asker wants."""
+    """Return the facts of a question in the form that its caller expects."""
     if NEW in said:
         lines = said.partition(NEW)[2].partition(AFTER_NEW)[0].splitlines()
         texts = (line.partition(": ")[2] for line in lines if line.strip())

@@ -3,14 +3,14 @@
     python bench/encryption.py [MEMORIES]
 
 `publish`: `POST /v1/events` in batches of 500 to workers in processes of their own that remember nothing. `pipeline`:
-from published to searchable with ready vectors, each round in a new folder. `search`: `POST /v1/search` over the whole
-front door of a worker in this process without a socket, users in turn, with ready vectors; `first_search` is the first
-one of each user, which reads the user's rows from the shard. `rebuild`: all of `mnemolog rebuild`. `bytes_a_memory`:
-log and shards of a worker that has stopped. The last four have so many memories (10,000 by default) of a hundred users,
-remembered word for word; vectors of 512 dimensions are most of their bytes.
+turns from published to searchable with ready vectors, each round in a new folder. `search`: `POST /v1/search` through
+the whole HTTP application of a worker in this process, without a socket, users in turn, with ready vectors;
+`first_search` is the first search of each user, which reads the user's rows from the shard. `rebuild`: all of
+`mnemolog rebuild`. `bytes_a_memory`: log and shards of a worker that has stopped. The last four have MEMORIES memories
+(10,000 by default) of a hundred users, remembered word for word; most of their bytes are vectors of 512 dimensions.
 
-Seconds are those of the processor: all of the process's threads, so that other work on the machine does not count. A
-rebuild folds in processes of its own, and is measured by the clock.
+Seconds are processor time of all threads of the process, so that other work on the machine does not count. A rebuild
+folds in processes of its own, and is measured by the clock.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ LEAST, LEAST_OF_REBUILD, MOST_BYTES = 0.85, 0.7, 1.1
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A worker with encryption or without it, and a client for its front door."""
+    """A worker with or without encryption, and a client for its HTTP application."""
 
     worker: Worker
     http: httpx.AsyncClient
@@ -70,7 +70,7 @@ async def running(folder: Path, said: list[str], encryption: str) -> AsyncIterat
 
 
 async def fill(side: Side, said: list[str]) -> float:
-    """Remember every text; return how many were in a second."""
+    """Remember every text; return how many are remembered per second."""
     messages, began = turns(said, USERS), time.process_time()
     for first in range(0, len(messages), BATCH):
         await side.worker.publisher.publish(messages[first : first + BATCH])
@@ -80,7 +80,7 @@ async def fill(side: Side, said: list[str]) -> float:
 
 
 async def searching(side: Side, asked: list[tuple[str, str]]) -> float:
-    """Return how many of these questions, each a user and a text, are answered a second."""
+    """Return how many of these questions, each a user and a text, are answered per second."""
     began = time.process_time()
     for user, text in asked:
         body = {"user_id": user, "query": text, "recall": False}
@@ -90,7 +90,7 @@ async def searching(side: Side, asked: list[tuple[str, str]]) -> float:
 
 
 async def rebuilding(side: Side, memories: int) -> float:
-    """Return how many memories a second a rebuild folds, by the clock: it has processes of its own."""
+    """Return how many memories a rebuild folds per second, by the clock, because it has processes of its own."""
     began = time.perf_counter()
     rebuilt = await side.worker.rebuild.run("all")
     assert rebuilt["equal"], rebuilt
@@ -117,19 +117,19 @@ def publishing() -> dict[str, object]:
                 began = processor_seconds(process)
                 posting(client, events(run))
                 rates.append(EVENTS / (processor_seconds(process) - began))
-            if run:  # the first one makes the keys
+            if run:  # the first run makes the keys
                 rounds.add(*rates)
     return rounds.result()
 
 
 def processor_seconds(process: int) -> float:
-    """Return what a process has used of the processor."""
+    """Return the processor time that a process has used, in seconds."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 async def remembering(said: list[str], encryption: str) -> float:
-    """Return how many turns a second a new worker brings from published to searchable."""
+    """Return how many turns per second a new worker brings from published to searchable."""
     with tempfile.TemporaryDirectory() as name:
         async with running(Path(name), said, encryption) as side:
             return await fill(side, said)
@@ -144,7 +144,7 @@ async def through_the_pipeline() -> dict[str, object]:
 
 
 async def with_memories(memories: int) -> dict[str, object]:
-    """Measure what is done with memories that are there."""
+    """Measure searches, rebuilds and sizes with existing memories."""
     said, pick = texts(memories), random.Random(5)  # noqa: S311 - which are asked for, nothing secret
     first = Rounds("first search of a user, encrypted against in clear", None)
     search = Rounds("search, encrypted against in clear", LEAST)
@@ -176,7 +176,7 @@ async def with_memories(memories: int) -> dict[str, object]:
 
 
 async def main(memories: int = MEMORIES) -> dict[str, object]:
-    """Measure everything, as a worker's process is set up."""
+    """Measure everything, in a process that is set up as a worker's."""
     tune_process()
     published = await asyncio.to_thread(publishing)
     return {"publish": published, "pipeline": await through_the_pipeline()} | await with_memories(memories)

@@ -2,18 +2,18 @@
 
     python bench/failover.py [--ports FIRST] [ROW...]   # rows: kill, freeze, rolling, start; all by default
 
-Needs Kafka in the cache (`make engines`). Three workers with default settings, a broker and this program share the
-machine. Each of 60 users has five memories and a caller of its own, which asks something every three seconds: a search,
-every tenth time a memory to remember. It asks a worker after the other, all that are alive and not frozen; what is
-refused (503, no connection, or frozen for a second meanwhile) it asks the next at once, and after a pause when all have
-refused. A user waits from the first asking to the answer, refusals included. Printed are the longest waits, and the
-parts: what the workers wrote in their logs, in seconds from the fault. The searches' p99 is taken before the fault, and
-in the minutes that begin with it (in which users wait for a worker that is gone), when the others answer for its users
-(in which a restarted worker takes partitions back), and when the last worker answers for its own or is ready again.
-The slowest searches of the last minute are listed.
+It needs Kafka in the cache (`make engines`). Three workers with default settings, a broker and this program share the
+machine. Each of 60 users has five memories and a caller of its own, which sends a request every three seconds: a
+search, or every tenth time a memory to remember. It tries the workers that are alive one after the other. If one
+refuses (503, no connection, or frozen for a second), it tries the next at once, and pauses when all have refused. A
+user's wait lasts from the first try to the answer. The program prints the longest waits, and what the workers wrote in
+their logs, in seconds from the fault. It prints the searches' p99 before the fault and in three minutes: one begins
+with the fault (users wait for a worker that is gone), one when the others answer for its users (a restarted worker
+takes partitions back), and one when the last worker answers for its own users or is ready again. It lists the slowest
+searches of the last minute.
 
-`start` needs one embedded worker only: a data folder with memories, started again; the first searches' p99 against the
-usual p99 of the same process.
+`start` needs only one embedded worker: it is started again over a data folder with memories, and the p99 of its first
+searches is compared with its usual p99.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ ROWS: Final = ("start", "kill", "freeze", "rolling")
 WORKERS, USERS, MEMORIES = 3, 60, 5
 EVERY_SECONDS: Final = 3.0
 PAUSE_SECONDS: Final = 0.25
-"""Between two rounds of askings that all workers have refused."""
+"""The pause after all workers have refused a request."""
 CLIENT_SECONDS: Final = 30.0
-"""A client's own patience with one worker, as that of `mnemolog.client`."""
+"""How long a client waits for one worker, as `mnemolog.client` does."""
 NOTICE_SECONDS: Final = 1.0
-"""After so long without an answer a caller looks whether the worker that it asked is frozen."""
+"""After this long without an answer, a caller checks whether the worker is frozen."""
 COMMAND_EVERY = 10
 QUIET_SECONDS, AFTER_SECONDS, MINUTE_SECONDS = 20.0, 15.0, 60.0
 FREEZE_SECONDS = 30.0
@@ -74,7 +74,7 @@ STAMP: Final = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)[.,](\d{1,6})")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One thing that a user wanted, and how long it took until an answer came."""
+    """One request of a user, and how long it took to be answered."""
 
     user: int
     began: float
@@ -90,11 +90,11 @@ class Callers:
     workers: list[WorkerProcess]
     asked: list[Asked] = field(default_factory=list)
     waiting: dict[int, float] = field(default_factory=dict)
-    """Since when users wait who have no answer yet."""
+    """Since when each user without an answer has been waiting."""
     _turn: itertools.count[int] = field(default_factory=itertools.count)
 
     async def run(self, user: int) -> None:
-        """Ask for one user until cancelled."""
+        """Send the requests of one user until cancelled."""
         async with httpx.AsyncClient(timeout=CLIENT_SECONDS) as http:
             await asyncio.sleep(user / USERS * EVERY_SECONDS)
             for number in itertools.count(1):
@@ -106,7 +106,7 @@ class Callers:
                 await asyncio.sleep(max(0.0, EVERY_SECONDS - seconds))
 
     async def _until_answered(self, http: httpx.AsyncClient, user: int, number: int, *, is_search: bool) -> int:
-        """Return how often it was refused."""
+        """Try workers until one answers; return the number of refusals."""
         refusals = 0
         while True:
             worker = self.workers[next(self._turn) % len(self.workers)]
@@ -123,7 +123,7 @@ class Callers:
 async def _unless_frozen(
     worker: WorkerProcess, asking: Coroutine[object, object, httpx.Response]
 ) -> httpx.Response | None:
-    """Return the answer; None without one, or when the worker is frozen, which a load balancer finds out."""
+    """Return the answer; None if there is none, or if the worker is frozen, which a load balancer would find out."""
     answer = asyncio.ensure_future(asking)
     try:
         while not (await asyncio.wait({answer}, timeout=NOTICE_SECONDS))[0]:
@@ -154,7 +154,7 @@ def p99(seconds: list[float]) -> float:
 
 
 class Group:
-    """Three workers on one broker, and what befalls them."""
+    """Three workers on one broker, and the faults that happen to them."""
 
     def __init__(self, folder: Path, ports: Ports) -> None:
         """Start nothing yet."""
@@ -232,7 +232,7 @@ class Group:
             )
 
     async def measure(self, name: str, fault: Callable[[], Awaitable[None]]) -> dict[str, object]:
-        """Let a fault happen, and return and print how long users waited."""
+        """Cause a fault; print and return how long users waited."""
         await asyncio.sleep(QUIET_SECONDS / 2)
         quiet = len(self.callers.asked)
         await asyncio.sleep(QUIET_SECONDS)
@@ -283,7 +283,7 @@ class Group:
 
 
 def _parts(told: str, wall: datetime) -> list[tuple[str, float]]:
-    """Return what a worker wrote of its part in the group, in seconds from then on."""
+    """Return the log lines about a worker's membership of the group, in seconds after an instant."""
     found: list[tuple[str, float]] = []
     for line in told.splitlines():
         stamp = STAMP.search(line)

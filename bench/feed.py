@@ -1,10 +1,10 @@
-"""The feed of changes at the pipeline's full rate: how late a change comes, and what a listener costs.
+"""The feed of changes at the pipeline's full rate: how late changes arrive, and what a listener costs.
 
     python bench/feed.py
 
-Turns with ready vectors are published as `bench/pipeline.py` does, while a stream of all users' changes is read.
-A change's lateness is counted from its decision's time in the log until the stream has it. That time is not what the
-change says: a decision has the time of the item that it is about, which waited for its turn before.
+Turns with ready vectors are published as `bench/pipeline.py` does, while a stream of all users' changes is read. A
+change's delay is counted from its decision's log time until the stream has it. The time in the change itself is not
+used: it is that of the inbox item, which had waited to be decided.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ WANTED = ChangesWanted(tenant="default")
 
 
 async def listened(worker: Worker, count: int) -> dict[str, datetime]:
-    """Return when a change of each decision came by a stream, by the decision's position, when so many have come."""
+    """Return the time at which the stream had each decision's change, by position, once `count` have come."""
     came: dict[str, datetime] = {}
     cursor = await worker.change_streams.begin(WANTED, None)
 
@@ -50,7 +50,7 @@ async def listened(worker: Worker, count: int) -> dict[str, datetime]:
 
 
 async def lateness(worker: Worker, came: dict[str, datetime]) -> list[float]:
-    """Return how many seconds after its decision each change came."""
+    """Return the delay of each change after its decision, in seconds."""
     late: list[float] = []
     for partition in range(worker.shards.partitions):
         start = 0
@@ -62,7 +62,7 @@ async def lateness(worker: Worker, came: dict[str, datetime]) -> list[float]:
 
 
 async def pipeline(said: list[str], *, heard: bool, apart: float = 0.0) -> tuple[float, list[float]]:
-    """Return how many turns a second become memories, and how late a listener heard of each.
+    """Return how many turns per second become memories, and the delay of each at a listener, in seconds.
 
     Batches are published `apart` seconds after each other, or all at once.
     """
@@ -107,7 +107,7 @@ async def main() -> dict[str, object]:
 
 
 def shares(name: str, late: list[float]) -> dict[str, float]:
-    """Print and return the quantiles of how late changes came."""
+    """Print and return quantiles of the changes' delays."""
     found = {of: round(float(np.quantile(late, at)), 3) for of, at in (("p50", 0.5), ("p99", 0.99), ("most", 1.0))}
     print(f"{name} a change comes after {found['p50']} s, p99 {found['p99']} s, at most {found['most']} s (target 1)")
     return found

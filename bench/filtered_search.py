@@ -2,10 +2,10 @@
 
     python bench/filtered_search.py
 
-One user with 10,000 memories of ten categories, with importances and metadata of their own. Each round asks the same
-questions without a filter, with each filter, and without one again; what counts is the processor time of this process,
-because the machine has other work too. A memory changes before each question, as one does that is recalled, so that
-nothing stands still that a filter reads.
+One user has 10,000 memories with various categories, importances and metadata. Each round asks the same questions
+without a filter, with each filter, and without one again. The processor time of this process is measured, because the
+machine has other work too. A memory changes before each question, as if it were recalled, so that filters cannot rely
+on unchanged memories.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ TARGET = 1.5
 CATEGORIES: Final = ("fact", "habit", "project", "people", "preference")
 FIRST_NUMBER: Final = 10
 NUMBER: Final = "{number}"
-"""Stands in a filter for a number that is another one for each search."""
+"""A placeholder in a filter for a number that differs for each search."""
 FILTERS: Final[Mapping[str, dict[str, Any]]] = {
     "a field, three fifths of the memories": {"category": {"ne": "fact"}, "NOT": {"category": "habit"}},
     "metadata, a tenth": {"metadata.project": "p3"},
@@ -65,7 +65,7 @@ FILTERS: Final[Mapping[str, dict[str, Any]]] = {
     "what every memory meets": {"metadata.project": {"exists": True}},
     "strength at the instant": {"strength": {"gt": 0.2}},
 }
-"""By what they say."""
+"""The filters, by their description."""
 
 
 def varied(memory: MemoryFormed, number: int) -> MemoryFormed:
@@ -80,15 +80,15 @@ def varied(memory: MemoryFormed, number: int) -> MemoryFormed:
 
 
 def said(condition: dict[str, Any], number: int) -> Condition:
-    """Return a filter with the number of a search in it."""
+    """Return a filter with the number of a search in the place of NUMBER."""
     return condition_of(orjson.loads(orjson.dumps(condition).replace(NUMBER.encode(), str(number).encode())))
 
 
 class Searcher:
-    """One user's memories, their queries, and what changes one of them."""
+    """Searches one user's memories, and changes one of them before each search."""
 
     def __init__(self, shards: Shards, queries: Queries, embedder: OneVector, owner: Owner) -> None:
-        """Take what is asked, and whom."""
+        """Take the shards, the queries, the embedder and the user."""
         self._shards, self._queries, self._embedder, self._owner = shards, queries, embedder, owner
         self._held = shards.resolve(owner)
 
@@ -108,7 +108,7 @@ class Searcher:
         return spent / SEARCHES
 
     def _recall(self, number: int) -> None:
-        """Have a memory change as a recall changes it."""
+        """Change a memory as a recall does."""
         state, shard = self._shards.state(self._owner), self._shards.of(self._owner)
         memory = state.memories[f"{self._owner.user_id}-{number:08}"]
         item_id = f"recall-{state.version + 1}"
@@ -182,7 +182,7 @@ async def measure(folder: Path) -> dict[str, object]:
 
 
 async def main() -> dict[str, object]:
-    """Measure, as a worker's process is set up."""
+    """Measure, in a process that is set up as a worker's."""
     tune_process()
     with tempfile.TemporaryDirectory() as folder:
         return await measure(Path(folder))

@@ -1,19 +1,22 @@
-"""Start-up, resident memory and disk of a worker that holds 10,000 and 100,000 memories.
+"""Start-up, resident memory and disk of a worker with 10,000 and 100,000 memories.
 
     python bench/footprint.py [--on-kafka] [MEMORIES...]
 
-Turns of 1 in 100 as many users are published over HTTP and remembered word for word, with the built-in embedder's
-vectors. The bytes a memory of the whole data folder are taken before the worker ends: at once, and when it has rested,
-so that its write-ahead logs are empty. Then the worker is stopped and started again, and then once more without its
-shards, so that it folds them anew from the log. Printed are the seconds until it is ready and until a search for each
-of 50 users has been answered, the resident memory of its own process (not of the embedder's child) when it is ready and
-after those searches, and the bytes a memory of log and shards.
-An index that outlives the worker is written again what it got in the last SAFE_AFTER_SECONDS before the worker ended.
-So there the worker is started a second time, "settled", when all is written and nothing new came for longer than that.
-This is done on the embedded engine, or on Kafka and Weaviate, for which `make engines` is needed: one worker, with a
-broker and a node of its own. Their bytes are what their files occupy: all topics with Kafka's own, and Weaviate's
-objects, index and write-ahead log. They are taken "at rest", with the folder's, and again when all was stopped: then
-Weaviate also has what each start wrote again, and what that replaced, until it merges its segments.
+Turns are published over HTTP, 100 for each user, and remembered word for word, with the built-in embedder's vectors.
+The data folder's bytes per memory are taken before the worker ends: at once, and after a rest in which its write-ahead
+logs are emptied. Then the worker is stopped and started again, and once more without its shards, which it then folds
+again from the log. The program prints the seconds until it is ready and until a search for each of 50 users has been
+answered, the resident memory of its own process (without the embedder's child) at both times, and the bytes per memory
+of log and shards.
+
+An index that outlives the worker gets again what was written in the last SAFE_AFTER_SECONDS before the worker ended. So
+there the worker is started a second time, "settled", after all is written and nothing new has come for longer than
+that.
+
+It runs on the embedded engine, or on Kafka and Weaviate, for which `make engines` is needed: one worker, with a broker
+and a node of its own. Their bytes are those of their files: all topics including Kafka's own, and Weaviate's objects,
+index and write-ahead log. They are taken "at rest", with the folder's, and again when all has stopped. By then Weaviate
+also has what each start wrote again, and what that replaced, until it merges its segments.
 """
 
 from __future__ import annotations
@@ -58,7 +61,7 @@ SUBJECTS = ("the harbour", "my sister", "Thursday's choir", "the old bakery", "a
 
 
 def publish(client: httpx.Client, memories: int) -> None:
-    """Publish so many turns, each to be remembered as it is, and wait until all can be found."""
+    """Publish `memories` turns, each to be remembered word for word, and wait until all can be found."""
     users = memories // MEMORIES_OF_A_USER
     for start in range(0, memories, BATCH):
         body = [
@@ -79,7 +82,7 @@ def publish(client: httpx.Client, memories: int) -> None:
 
 
 def resident_mib(pid: int) -> float:
-    """Return the resident memory of a process."""
+    """Return the resident memory of a process, in MiB."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS"))
 
@@ -91,7 +94,7 @@ def size_of(folder: Path) -> int:
 
 @dataclass(frozen=True)
 class Engines:
-    """What a worker is set to, and the folder of each engine whose bytes are counted beside those of its shards."""
+    """A worker's settings, and the folder of each engine whose bytes are counted in addition to its shards'."""
 
     settings: dict[str, str]
     folders: dict[str, Path]
@@ -100,13 +103,13 @@ class Engines:
 
 @contextlib.contextmanager
 def embedded(folder: Path) -> Iterator[Engines]:
-    """Use the log that a worker has within its own folder."""
+    """Use the embedded log in a worker's own folder."""
     yield Engines({}, {"log": folder / "worker" / "log"})
 
 
 @contextlib.contextmanager
 def kafka_and_weaviate(folder: Path) -> Iterator[Engines]:
-    """Run both while the block lasts."""
+    """Run a Kafka broker and a Weaviate node while the block lasts."""
     port, controller = free_ports(2)
     kafka, weaviate = KafkaServer(folder / "kafka", port, controller=controller), WeaviateServer(folder / "weaviate")
     (folder / "weaviate").mkdir()
@@ -121,7 +124,7 @@ def kafka_and_weaviate(folder: Path) -> Iterator[Engines]:
 
 
 def first_answers(client: httpx.Client, users: int) -> None:
-    """Search for so many users, and return when each was answered; what is not held yet is asked for again."""
+    """Search for each of `users` users, and repeat a search while the worker does not hold the partition yet."""
     deadline = time.monotonic() + HOLDING_SECONDS
     for user in range(users):
         asked = {"user_id": f"u{user}", "query": "the night train", "recall": False}
@@ -132,7 +135,7 @@ def first_answers(client: httpx.Client, users: int) -> None:
 
 
 def started(folder: Path, engines: Engines, users: int) -> dict[str, float]:
-    """Return what a worker takes that starts with what the folder holds."""
+    """Return the seconds and the resident memory of a worker that starts with an existing folder."""
     began = time.perf_counter()
     with running_worker(folder, **engines.settings) as (url, pid), httpx.Client(base_url=url, timeout=60.0) as client:
         found = {"ready_seconds": time.perf_counter() - began, "resident_mib": resident_mib(pid)}
@@ -143,7 +146,7 @@ def started(folder: Path, engines: Engines, users: int) -> dict[str, float]:
 
 
 def measured(memories: int, *, on_kafka: bool) -> dict[str, float]:
-    """Return what a worker with so many memories takes."""
+    """Return the measurements of a worker with `memories` memories."""
     users = min(SEARCHED_USERS, memories // MEMORIES_OF_A_USER)
     with tempfile.TemporaryDirectory() as name:
         folder, worker = Path(name), Path(name) / "worker"
@@ -182,7 +185,7 @@ def measured(memories: int, *, on_kafka: bool) -> dict[str, float]:
 
 
 def main(sizes: tuple[int, ...] = SIZES, on: tuple[str, ...] = ("embedded",)) -> dict[str, object]:
-    """Measure each size on each, in a folder and processes of its own."""
+    """Measure each size on each engine, in a folder and processes of its own."""
     results: dict[str, object] = {}
     for engine in on:
         rows = []

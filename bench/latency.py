@@ -1,16 +1,19 @@
-"""What a caller waits for, over HTTP and with an embedder and a model behind an endpoint in a process of their own.
+"""How long callers wait over HTTP, with an embedder and a model behind an endpoint in a process of their own.
 
     python bench/latency.py                           # this checkout
     python bench/latency.py OTHER_CHECKOUT ...        # and others (full paths), in turns, after `make install`
 
-Every round has each row once for each checkout. Compared are: remembering and waiting, by one caller and by eight,
-with the least that could do it here for as many (`Floor`); inferred turns of eight users, with a model that answers at
-once (or after MODEL_SECONDS of the environment), with the endpoint's own rate for one text, with eight times one
-user's rate and with the least that could do it here; verbatim turns in batches of 500 with the endpoint's own rate by
-one httpx client and 64 texts a request; the time of a search in 1,000 memories beyond that of the endpoint's answer
-with that of `GET /health/live`; likewise that of a route behind the same layers that embeds the question and has its
-answer ready (`bench/search.py`); and `GET /health/live` with a bare Starlette route on uvicorn with uvloop and
-httptools. The noise is the least and the greatest ratio of the rounds.
+Every round measures each row once for each checkout. The rows compare
+
+- to remember and wait, by one caller and by eight, with the least that could do it here for as many (`Floor`);
+- inferred turns of eight users, with a model that answers at once (or after MODEL_SECONDS of the environment), with the
+  endpoint's own rate for one text, with eight times one user's rate, and with the least that could do it here;
+- verbatim turns in batches of 500 with the endpoint's own rate, by one httpx client and 64 texts a request;
+- the time of a search in 1,000 memories, without that of the endpoint's answer, with the time of `GET /health/live`;
+- in the same way, a route behind the same layers that embeds the question and has its answer ready (`bench/search.py`);
+- `GET /health/live` with a bare Starlette route on uvicorn with uvloop and httptools.
+
+The noise is the least and the greatest ratio of the rounds.
 
     python -m bench.latency --floor ENDPOINT FOLDER PORT    # serves the floor
 """
@@ -100,7 +103,7 @@ TARGETS = {
 }
 FLOOR_TOPIC = "floor"
 FILLING = "-" * 669
-"""So that the floor's answer has the bytes of ours."""
+"""Gives the floor's answer the length of ours."""
 OBSERVED = "2026-01-05 08:00"
 SHOWN = [text for example in EXAMPLES["en"] for text in (("user", example.lines), ("assistant", example.answer))]
 QUESTION = [{"role": role, "content": text} for role, text in (("system", SYSTEM), *SHOWN)]
@@ -110,16 +113,16 @@ ASKED = {
     "max_completion_tokens": 4_096,
     "response_format": {"type": "json_schema", "json_schema": {"name": "memories", "schema": SCHEMA}},
 }
-"""What the floor asks a model, as we do."""
+"""The floor's request to a model, which equals ours."""
 PORTS = itertools.count(FIRST_PORT)
 NUMBERS = itertools.count()
 
 
 class Caller:
-    """A connection that costs its process little, unlike an HTTP library's."""
+    """A connection that uses little processor time, unlike an HTTP library's."""
 
     def __init__(self, url: str) -> None:
-        """Take where to ask; `async with` connects."""
+        """Take the server's URL; `async with` connects."""
         self._host, self._port = urlsplit(url).hostname, urlsplit(url).port
 
     async def __aenter__(self) -> Self:
@@ -132,7 +135,7 @@ class Caller:
         self._writer.close()
 
     async def ask(self, method: str, path: str, body: object = None) -> bytes:
-        """Return the answer's body."""
+        """Send a request, and return the answer's body."""
         content = b"" if body is None else orjson.dumps(body)
         head = f"{method} {path} HTTP/1.1\r\nhost: {self._host}\r\ncontent-type: application/json\r\n"
         self._writer.write(f"{head}content-length: {len(content)}\r\n\r\n".encode() + content)
@@ -144,7 +147,7 @@ class Caller:
 
 
 def free_port() -> int:
-    """Return a port of loopback."""
+    """Return a free port of loopback."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", next(PORTS) if FIRST_PORT else 0))
         return int(free.getsockname()[1])
@@ -152,7 +155,7 @@ def free_port() -> int:
 
 @contextlib.contextmanager
 def process(command: list[str], folder: Path, path: str, **environment: str) -> Iterator[str]:
-    """Run a server while the block lasts; return its URL when it answers at the path."""
+    """Run a server while the block lasts; yield its URL when it answers at the path."""
     url = f"http://127.0.0.1:{command[-1]}"
     own = {key: value for key, value in os.environ.items() if not key.startswith("MNEMOLOG_")} | environment
     running = subprocess.Popen(command, cwd=folder, env=own)  # noqa: S603 - our own command
@@ -193,12 +196,12 @@ def worker(checkout: Path, endpoint: str, program: tuple[str, ...] = ("mnemolog"
 
 
 def text() -> str:
-    """Return a text that nobody has said before."""
+    """Return a text that was not used before."""
     return turn(next(NUMBERS))
 
 
 async def rate(callers: int, count: int, url: str, one: Callable[[Caller, int, int], Awaitable[object]]) -> float:
-    """Return how many calls a second are answered, of so many callers who wait for each answer."""
+    """Return how many calls are answered per second, if each of `callers` callers waits for each answer."""
 
     async def call(caller: Caller, who: int) -> None:
         for n in range(count // callers):
@@ -217,7 +220,7 @@ async def embedded(caller: Caller, _who: int, _n: int) -> None:
 
 
 async def remembered(callers: int, url: str, count: int = ADDS) -> float:
-    """Return how many memories a second are remembered for as many callers, who are one new user."""
+    """Return how many memories per second are remembered for `callers` callers of one new user."""
     tag = f"user-{next(NUMBERS)}"
 
     async def add(caller: Caller, _who: int, _n: int) -> None:
@@ -227,21 +230,21 @@ async def remembered(callers: int, url: str, count: int = ADDS) -> float:
 
 
 class Fact(BaseModel, extra="forbid"):
-    """What the floor is asked to remember."""
+    """A request to the floor to remember a fact."""
 
     user_id: str = Field(min_length=1, max_length=200)
     content: str = Field(min_length=1, max_length=8_000)
 
 
 class Said(BaseModel, extra="forbid"):
-    """A message of a turn that the floor is told."""
+    """A message of a turn in a request to the floor."""
 
     role: str = Field(min_length=1, max_length=20)
     content: str = Field(min_length=1, max_length=8_000)
 
 
 class Talk(BaseModel, extra="forbid"):
-    """A turn whose facts the floor asks a model for."""
+    """A request to the floor to extract the facts of a turn by a model."""
 
     user_id: str = Field(min_length=1, max_length=200)
     session_id: str = Field(min_length=1, max_length=200)
@@ -249,14 +252,14 @@ class Talk(BaseModel, extra="forbid"):
 
 
 class Floor:
-    """The least that could remember a memory in this stack: nothing is decided, nothing could be found.
+    """The least that could remember a memory in this stack: nothing is decided, and nothing could be found.
 
-    FastAPI reads and checks the body, aiohttp asks for one vector, a record with the words and the vector is appended
-    to the embedded log, and an answer as long as ours is given once it is synced. What callers append at the same
-    moment shares an fsync. Nobody is authorized, no header is checked, nothing is counted or encrypted.
+    FastAPI reads and checks the body, aiohttp requests one vector, a record with the words and the vector is appended
+    to the embedded log, and an answer as long as ours is sent once it is synced. Records that callers append at the
+    same moment share an fsync. Nobody is authorized, no header is checked, and nothing is counted or encrypted.
 
-    Of a turn the model is asked first, with our question, and one record is appended for all: no turn outlives a crash
-    that comes before the model's answer.
+    For a turn the model is asked first, with our question, and one record is appended for all of it, so that a crash
+    before the model's answer loses the turn.
     """
 
     def __init__(self, endpoint: str, log: SqliteLog) -> None:
@@ -304,15 +307,14 @@ class Floor:
 
 
 class Promised:
-    """The least that keeps what a worker promises of an inferred turn: its own functions in a straight line.
+    """The least that keeps a worker's promises about an inferred turn: its own functions, called one after the other.
 
     FastAPI reads and checks the body, as for the floor. The turn and the end of its session are appended with an fsync
-    before the model is asked.
-    Extractor, rules, embedder, sealing, decision and shards are the worker's, set up as it does. The answer and the
-    decision on it are one transaction, and what eight callers append at the same moment shares an fsync; small folds
-    share a commit. Left out are Faust, the agents with their pools, windows and repeats, states, metrics, access,
-    limits, and what orders the turns of one user: of two decisions that are made at once, one may have foreseen the
-    place that the other gets.
+    before the model is asked. Extractor, rules, embedder, sealing, decision and shards are the worker's, and set up as
+    in a worker. The answer and the decision on it are one transaction; what eight callers append at the same moment
+    shares an fsync, and small folds share a commit. Left out are Faust, the agents with their pools, windows and
+    retries, states, metrics, access, limits, and the order of one user's turns: of two decisions that are made at the
+    same time, one may have assumed the position that the other gets.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -343,7 +345,7 @@ class Promised:
             await self._shards.takeover.hold(partition)
 
     async def close(self) -> None:
-        """Close what `open` opened, and what was asked."""
+        """Close the log, the shards and the connections."""
         await self._index_sync.close()
         self._shards.close()
         await close_log(self._inner)
@@ -353,7 +355,7 @@ class Promised:
         await self._judge.aclose()
 
     async def converse(self, talk: Talk) -> Response:
-        """Append a turn, have its facts extracted and decided, and fold it all."""
+        """Append a turn, extract and decide its facts, and fold all of it."""
         [said] = talk.messages
         whose = {"user_id": talk.user_id, "session_id": talk.session_id}
         turn, end = (
@@ -380,7 +382,7 @@ class Promised:
 
 
 async def serve_floor(endpoint: str, folder: Path, port: int) -> None:
-    """Serve the floor until a signal ends it, in a process that is set up as a worker's."""
+    """Serve the floor until a signal ends it, in a process that is set up like a worker's."""
     tune_process()
     log = SqliteLog.open(folder / "floor")
     await log.create_topic(FLOOR_TOPIC, 1)
@@ -400,7 +402,7 @@ async def serve_floor(endpoint: str, folder: Path, port: int) -> None:
 
 @contextlib.contextmanager
 def floor(endpoint: str) -> Iterator[str]:
-    """Run the floor in a process of its own while the block lasts; return its URL."""
+    """Run the floor in a process of its own while the block lasts; yield its URL."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "bench.latency", "--floor", endpoint, folder, str(free_port())]
         with process(command, ROOT, "/ready") as url:
@@ -408,13 +410,13 @@ def floor(endpoint: str) -> Iterator[str]:
 
 
 class Measured:
-    """The rows of one worker: each measures itself and what it is compared with."""
+    """The rows of one worker; each returns its own measurement, and that of what it is compared with."""
 
     ready: str
-    """The URL of a worker that has the answer of `POST /v1/floor` ready."""
+    """The URL of a worker with the route `POST /v1/floor`, whose answer is ready."""
 
     def __init__(self, url: str, endpoint: str, floor: str, tag: str) -> None:
-        """Take the URLs of the worker, of the endpoint and of the floor, and a word for the users."""
+        """Take the URLs of the worker, the endpoint and the floor, and a prefix for the users."""
         self.url, self.endpoint, self.floor, self.tag = url, endpoint, floor, tag
 
     async def prepare(self) -> None:
@@ -424,7 +426,7 @@ class Measured:
         await self.rows()
 
     async def publish(self, caller: Caller, user: str, count: int) -> float:
-        """Publish turns word for word and drain; return how many a second became searchable."""
+        """Publish verbatim turns and drain; return how many per second became searchable."""
         said = [[{"role": "user", "content": text()} for _ in range(BATCH)] for _ in range(count // BATCH)]
         began = time.perf_counter()
         for n, messages in enumerate(said):
@@ -443,9 +445,9 @@ class Measured:
         return done, await rate(CALLERS, TURNS, self.endpoint, embedded)
 
     async def apart(self) -> tuple[float, float]:
-        """Publish one turn and wait for its memories, against as many users of whom none waits for another's work.
+        """Publish one turn and wait for its memories, against as many times the rate of one user alone.
 
-        With a model that takes MODEL_SECONDS that is the limit of a worker whose turns are what they are.
+        With a model that takes MODEL_SECONDS, this is the limit that a worker could reach with turns that cost as much.
         """
         return await self._inferred(CALLERS, TURNS), CALLERS * await self._inferred(1, TURNS // CALLERS)
 
@@ -524,7 +526,7 @@ async def bare(caller: Caller, _who: int, _n: int) -> None:
 
 @contextlib.asynccontextmanager
 async def prepared(checkouts: list[Path]) -> AsyncIterator[dict[str, Measured]]:
-    """Run the endpoint, and each checkout's worker."""
+    """Run the endpoint, the floor and each checkout's worker; yield the measurements by the checkout's name."""
     with contextlib.ExitStack() as running:
         command = [sys.executable, "-m", "bench.embedding_stub", str(free_port())]
         endpoint = running.enter_context(process(command, ROOT, "/bare"))

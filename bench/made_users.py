@@ -1,4 +1,4 @@
-"""Users of benchmarks: what they say, and the decisions that form what is remembered of them."""
+"""The users of benchmarks: their texts, and the decisions that form their memories."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ WORDS: Final = (
 
 
 def turn(number: int) -> str:
-    """Return a text of nine words that nobody has said before, the same for a number each time."""
+    """Return a text of nine words that is unique to its number, and the same each time."""
     return f"{' '.join(random.Random(number).sample(WORDS, 9))}, note {number}"  # noqa: S311 - they only differ
 
 
 def formed(owner: Owner, number: int, content: str, vector: bytes, at: datetime) -> MemoryFormed:
-    """Return the event that forms a user's memory with a number: a plain fact."""
+    """Return the event that forms a user's memory with this number, a plain fact."""
     return MemoryFormed(
         envelope=Envelope(event_id="", tenant=owner.tenant, user_id=owner.user_id, agent_id=AGENT, occurred_at=at),
         memory_id=f"{owner.user_id}-{number:08}",
@@ -58,7 +58,7 @@ def formed(owner: Owner, number: int, content: str, vector: bytes, at: datetime)
 
 
 def import_decisions(owner: Owner, memories: Iterable[MemoryFormed], at: datetime) -> list[Decision]:
-    """Return the decisions that form memories, as many in each as one holds."""
+    """Return the decisions that form memories, at most MAX_CHANGES in each."""
     events, found = [codec.encode(memory) for memory in memories], []
     envelope = Envelope(event_id="", tenant=owner.tenant, user_id=owner.user_id, agent_id=AGENT, occurred_at=at)
     for version, start in enumerate(range(0, len(events), MAX_CHANGES), 1):

@@ -1,9 +1,9 @@
-"""mem0's client on mnemolog against mnemolog's own client, on one `mnemolog up`, in turns.
+"""mem0's client on mnemolog, compared with mnemolog's own client, on one `mnemolog up`, in turns.
 
     python bench/mem0_protocol.py
 
-Each round keeps texts as they are and searches, first with one client, then with the other. Both wait for each answer,
-so the ratio says what the translation costs who is asked by mem0's client; the clients' own work is part of it.
+Each round adds verbatim texts and searches, first with one client, then with the other. Both wait for each answer, so
+that the ratio shows what the translation of mem0's protocol costs; it includes the clients' own work.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ ROUNDS: Final = 7
 TEXTS: Final = 100
 SEARCHES: Final = 100
 TARGET: Final = 1 / 1.15
-"""At most 1.15 times as long."""
+"""mem0's client may take at most 1.15 times as long."""
 
 
 def rate(times: int, work: Callable[[int], Any]) -> float:
-    """Return how often a second a work was done."""
+    """Return how many times per second `work` was done."""
     began = time.perf_counter()
     for number in range(times):
         work(number)
@@ -66,7 +66,7 @@ def main() -> dict[str, object]:
 
 
 def _works(name: str, theirs: Any, ours: Client, user: str) -> tuple[Callable[[int], Any], Callable[[int], Any]]:  # noqa: ANN401
-    """Return how one client adds a text and searches, each under a user of its own with as many memories."""
+    """Return the functions by which one client adds a text and searches, for a user of its own with TEXTS memories."""
     whose = f"{user}-{name}"
     if name == "mem0":
         return (

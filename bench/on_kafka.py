@@ -2,14 +2,14 @@
 
     python tools/run_benchmarks.py on_kafka
 
-Needs Kafka in the cache (`make engines`). (a) As `bench/pipeline.py` (b), on one fresh broker a round: the worker, and
-two chained Faust agents that only forward the bytes of the same turns, on the same transport and the same topics'
-partitions; and the least that a turn needs, two agents that decode and encode its messages and commit its memory to a
-shard's file, 64 at once, without any rule, state, retry or answer. The processor time of each is that of the process,
-without the broker's, until the last record is on its way. (b) A turn each of 400 users, so 400 windows, through one
-worker and through two, each a process of its own, with a model that takes 50 ms an answer and is asked one window at a
-time (`LLM_CONCURRENCY=1`): from the first request to everything remembered. A model's waiting is what workers share, so
-two should be nearly twice as fast.
+It needs Kafka in the cache (`make engines`). (a) is (b) of `bench/pipeline.py` on a fresh broker for each round. It
+measures the worker; two chained Faust agents that only forward the bytes of the same turns, on the same transport and
+the same partitions; and the least that a turn needs: two agents that decode and encode its messages and commit its
+memory to a shard's file, 64 at a time, without rules, state, retries or answers. The processor time is that of the
+process without the broker, until the last record is on its way. (b) takes one turn of each of 400 users, which makes
+400 windows, through one worker and through two, each a process of its own. The model takes 50 ms an answer and gets one
+window at a time (`LLM_CONCURRENCY=1`). The time is from the first request until everything is remembered. Workers share
+the waiting for the model, so that two should be nearly twice as fast.
 """
 
 from __future__ import annotations
@@ -67,10 +67,10 @@ DRAIN_SECONDS = 300.0
 
 
 class LeastWork:
-    """What two agents do at least: a turn becomes an item, and that a decision, whose memory is in the shard's file."""
+    """The least work of two agents: a turn becomes an item, and the item a decision, whose memory goes to a shard."""
 
     def __init__(self, said: list[str], path: Path) -> None:
-        """Make what comes of each turn beforehand: deciding it is not measured."""
+        """Make the results of each turn beforehand, because deciding is not measured."""
         self._items: dict[str, RememberFact] = {}
         self._decisions: dict[str, Decision] = {}
         self._memories: dict[str, Memory] = {}
@@ -129,16 +129,16 @@ class LeastWork:
 
 
 class Countdown:
-    """Calls a function on values, and knows when it was called on the last one: to ask a broker takes time as well."""
+    """Calls a function on values, and sets `over` at the last one, because to ask a broker would take time as well."""
 
     def __init__(self, done: Callable[[bytes], bytes], values: int) -> None:
-        """Expect so many values."""
+        """Take the function, and the number of values."""
         self._done = done
         self._left = values
         self.over = asyncio.Event()
 
     def __call__(self, value: bytes) -> bytes:
-        """Call the function."""
+        """Return what the function makes of a value."""
         self._left -= 1
         if self._left <= 0:
             self.over.set()
@@ -148,11 +148,11 @@ class Countdown:
 async def forwarding(
     said: list[str], address: str, work: Mapping[str, Callable[[bytes], bytes]] = MappingProxyType({})
 ) -> tuple[float, float]:
-    """Return how many turns a second two chained agents forward on Kafka, and the processor time of one in ms."""
+    """Return how many turns per second two chained agents forward on Kafka, and the processor time of one in ms."""
     records = to_forward(said)
     log = KafkaLog([address])
     await log.start()
-    await log.members()  # a fresh broker makes the groups' coordinator when it is first asked, and Faust does not wait
+    await log.members()  # a fresh broker makes the groups' coordinator at the first request, and Faust does not wait
     for topic in ("first", "second", "third"):
         await log.create_topic(topic, PARTITIONS)
     with tempfile.TemporaryDirectory() as folder:
@@ -174,7 +174,7 @@ async def forwarding(
 
 
 async def least(said: list[str], address: str) -> tuple[float, float]:
-    """Return what `forwarding` does, of agents that do the least that a turn needs."""
+    """Return the same as `forwarding`, for agents that do the least that a turn needs."""
     with tempfile.TemporaryDirectory() as folder:
         work = LeastWork(said, Path(folder) / "least.sqlite")
         try:
@@ -197,7 +197,7 @@ async def broker() -> AsyncIterator[str]:
 
 
 async def remembered(workers: int, folder: Path) -> float:
-    """Return how many observations a second so many workers remember, with a model that takes its time."""
+    """Return how many observations per second `workers` workers remember, with a slow model."""
     ports, workload = Ports(), Workload(OBSERVATIONS, USERS)
     kafka = KafkaServer(folder / "kafka", ports.take(), controller=ports.take())
     await asyncio.to_thread(kafka.start)

@@ -2,15 +2,16 @@
 
     python bench/pipeline.py
 
-(a) With the built-in embedder: turns are published in batches of 500 and drained; against the same embedder, asked for
-the same texts at once. (b) With vectors that are ready: against two chained Faust agents on the same transport, the
-first of which forwards the bytes of the same turns to a topic and the second from there to another; of three times as
-many turns, before and after each round, so that both are measured over the same seconds.
+(a) With the built-in embedder, turns are published in batches of 500 and drained; compared is the same embedder, which
+gets all of the same texts at once. (b) With ready vectors; compared are two chained Faust agents on the same transport.
+The first forwards the bytes of the same turns to a topic, and the second from there to another. They forward three
+times as many turns, before and after each round, so that both sides are measured over the same seconds.
 
     python bench/pipeline.py least
 
-The least processor time of a turn, without agents, rules, encryption, an embedder and HTTP: its three messages encoded,
-appended 500 at a time and folded by its shard. What the pipeline takes for the same turns stands beside it.
+It prints the least processor time of a turn, without agents, rules, encryption, an embedder and HTTP: its three
+messages are encoded, appended 500 at a time, and folded by its shard. The pipeline's time for the same turns is printed
+with it.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ SUBJECTS = ("the harbour", "my sister", "Thursday's choir", "the old bakery", "a
 
 
 class ReadyVectors:
-    """Answers from a dict: what is left is what the pipeline costs."""
+    """An embedder that answers from a dict, so that only the pipeline's own cost is measured."""
 
     model = "ready"
 
@@ -67,12 +68,12 @@ class ReadyVectors:
         self._vectors = dict(zip(texts, vectors, strict=True))
 
     async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:  # noqa: ARG002
-        """Return the vectors of texts that it was made with."""
+        """Return the vectors of texts, which must be those from the start."""
         return np.stack([self._vectors[text] for text in texts])
 
 
 def texts(count: int) -> list[str]:
-    """Return different texts of a sentence each."""
+    """Return `count` different texts of one sentence each."""
     return [
         f"Note {n}: about {SUBJECTS[n % len(SUBJECTS)]} I told her {n * 7919 % 99_991} things" for n in range(count)
     ]
@@ -101,7 +102,7 @@ def turns(said: Sequence[str], users: int = USERS) -> list[Observation]:
 
 
 async def pipeline(said: Sequence[str], embedder: Embedder, **settings_of: object) -> float:
-    """Return how many turns a second come from published to searchable, in a new worker."""
+    """Return how many turns per second go from published to searchable, in a new worker."""
     messages = turns(said)
     with tempfile.TemporaryDirectory() as folder:
         settings = from_environment({"MNEMOLOG_EXTRACTOR": "verbatim"}, data_dir=Path(folder), **settings_of)
@@ -120,7 +121,7 @@ async def pipeline(said: Sequence[str], embedder: Embedder, **settings_of: objec
 
 
 async def embedding(said: Sequence[str], embedder: Embedder) -> float:
-    """Return how many of the texts a second the embedder alone embeds, all asked for at once."""
+    """Return how many of the texts per second the embedder alone embeds, if it gets all at once."""
     began = time.perf_counter()
     await embedder.embed(said)
     return len(said) / (time.perf_counter() - began)
@@ -140,7 +141,7 @@ def to_forward(said: Sequence[str]) -> list[NewRecord]:
 
 
 async def forwarding(said: Sequence[str]) -> float:
-    """Return how many turns a second two chained agents forward; nothing is decoded, and sends are not waited for."""
+    """Return how many turns per second two chained agents forward, without decoding and without waiting for sends."""
     records = to_forward(said)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -165,7 +166,7 @@ async def forwarding(said: Sequence[str]) -> float:
 def forwarder(
     broker: str, folder: Path, work: Mapping[str, Callable[[bytes], bytes]] = MappingProxyType({})
 ) -> faust.App:
-    """Return an app of two agents, set up as the worker's is; `work` is by topic what one does with a value first."""
+    """Return an app of two agents, set up like a worker's; `work` has, by topic, the work of an agent on each value."""
     app = faust.App(
         "forwarding",
         broker=broker,
@@ -235,7 +236,7 @@ async def least(said: Sequence[str], embedder: Embedder) -> tuple[float, float]:
 
 
 async def show_least() -> None:
-    """Measure the least, in rounds."""
+    """Measure the least processor time of a turn, in rounds."""
     said = texts(3 * BATCH)
     rounds = [await least(said, ReadyVectors(said)) for _ in range(ROUNDS)]
     for pipeline_took, needed in rounds:
@@ -243,7 +244,7 @@ async def show_least() -> None:
 
 
 async def main() -> dict[str, object]:
-    """Measure (b), then (a), as a worker's process is set up."""
+    """Measure (b), then (a), in a process that is set up as a worker's."""
     tune_process()
     said = texts(TURNS_READY)
     ready = Rounds("ready vectors, against two forwarding agents", 0.3)

@@ -2,10 +2,10 @@
 
     python bench/processor_time.py OTHER_CHECKOUT ...
 
-Each round serves the same requests by a worker of its own for each checkout, in a process of its own: facts that are
-remembered, searches in them, and turns from which the rules extract, each waited for. Only that process counts, not
-the ones that embed and extract; so does reading the user's memories anew from their rows. The machine may have other
-work too. Printed are medians in milliseconds and the ratios to the last checkout.
+In each round, a new worker of each checkout serves the same requests in a process of its own: facts to remember,
+searches in them, and turns from which the rules extract; each request is waited for. It then reads the user's memories
+again from their rows. Only the time of that process counts, without the processes that embed and extract. The machine
+may have other work too. The program prints medians in milliseconds, and the ratios to the last checkout.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ async def serve(folder: Path) -> dict[str, float]:
 
 
 def measured(checkout: Path) -> dict[str, float]:
-    """Return what `serve` says of a checkout."""
+    """Return the result of `serve` for a checkout."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, __file__, "--serve", folder]
         environment = os.environ | {"PYTHONPATH": str(checkout), "MNEMOLOG_LOG_LEVEL": "warning"}
@@ -86,7 +86,7 @@ def measured(checkout: Path) -> dict[str, float]:
 
 
 def main(checkouts: list[Path]) -> None:
-    """Measure the checkouts in turns and print what they take."""
+    """Measure the checkouts in turns, and print the results."""
     took: dict[Path, dict[str, list[float]]] = {each: {kind: [] for kind in KINDS} for each in checkouts}
     for number in range(ROUNDS):
         for each in checkouts if number % 2 else reversed(checkouts):

@@ -2,11 +2,12 @@
 
     python bench/publish.py
 
-A worker runs in a process of its own and one client posts to it over HTTP on loopback, batch after batch. Compared is
-`SqliteLog.append` of the records that the worker made of them, in batches of 500 as well. `MEMORIZE` is off, so that
-publishing is measured and not the remembering of it, which goes on beside it otherwise. Sending is what an agent of
-Faust would do: 500 records to the producer of `sqlite://`, then waiting until all are acknowledged; the append, below
-it, is one call for 500. Both are measured before and after each round, because the machine's speed changes.
+A worker runs in a process of its own, and one client posts to it over HTTP on loopback, batch after batch. It is
+compared with `SqliteLog.append` of the records that the worker makes of the events, in batches of 500 too. `MEMORIZE`
+is off, because otherwise the worker would remember at the same time as it accepts events. The send is what an agent of
+Faust would do: it gives 500 records to the producer of `sqlite://`, and waits until all are acknowledged. The append
+below it is one call for 500 records. Both are measured before and after each round, because the machine's speed
+changes.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ STOP_SECONDS = 60.0
 
 
 def events(run: int) -> list[dict[str, Any]]:
-    """Return turns as a service would post them; each run's have ids of their own."""
+    """Return turns as a service would post them; each run has ids of its own."""
     return [
         {
             "type": "TurnRecorded",
@@ -65,7 +66,7 @@ def events(run: int) -> list[dict[str, Any]]:
 
 
 def records(posted: list[dict[str, Any]]) -> list[NewRecord]:
-    """Return what the worker appends for the events."""
+    """Return the records that the worker appends for the events."""
     found = []
     for event in posted:
         message = parse_event(event, tenant="default", accepted_at=datetime.now(UTC), event_id=event["event_id"])
@@ -84,7 +85,7 @@ def records(posted: list[dict[str, Any]]) -> list[NewRecord]:
 
 @contextlib.contextmanager
 def running_worker(folder: Path, start_seconds: float = START_SECONDS, /, **settings: str) -> Iterator[tuple[str, int]]:
-    """Run a worker while the block lasts; its URL and process id."""
+    """Run a worker while the block lasts; yield its URL and process id."""
     port = free_port()
     environment = {k: v for k, v in os.environ.items() if not k.startswith("MNEMOLOG_")}
     command = [sys.executable, "-m", "mnemolog", "up", "--data", str(folder), "--port", str(port)]
@@ -111,7 +112,7 @@ def _is_ready(url: str) -> bool:
 
 
 def posting(client: httpx.Client, posted: list[dict[str, Any]]) -> float:
-    """Return how many events a second are accepted; the next run begins when the worker has read them all."""
+    """Return how many events per second are accepted, and wait until the worker has read them all."""
     bodies = [orjson.dumps(posted[start : start + BATCH]) for start in range(0, len(posted), BATCH)]
     began = time.perf_counter()
     for body in bodies:
@@ -123,7 +124,7 @@ def posting(client: httpx.Client, posted: list[dict[str, Any]]) -> float:
 
 
 async def appending(log: SqliteLog, spelt: list[NewRecord]) -> float:
-    """Return how many of the same records a second the log appends."""
+    """Return how many of the same records per second the log appends."""
     began = time.perf_counter()
     for start in range(0, len(spelt), BATCH):
         await log.append(spelt[start : start + BATCH])
@@ -131,7 +132,7 @@ async def appending(log: SqliteLog, spelt: list[NewRecord]) -> float:
 
 
 async def sending(producer: Any, spelt: list[NewRecord]) -> float:  # noqa: ANN401 - Faust's producer is untyped
-    """Return how many of the same records a second the transport sends."""
+    """Return how many of the same records per second the transport sends."""
     began = time.perf_counter()
     for start in range(0, len(spelt), BATCH):
         sent = [

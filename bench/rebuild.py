@@ -1,15 +1,15 @@
-"""A rebuild against reading and decoding the same log into typed events.
+"""A rebuild, compared with reading and decoding the same log into typed events.
 
     python bench/rebuild.py [MEMORIES]
 
-(a) A data folder with so many memories (20,000 by default), which a worker remembered of as many turns word for word
-with ready vectors, of 2,000 users at most: the whole of `mnemolog rebuild`, with inputs, inbox, ledger and both
-digests, against reading and decoding all of it on one core, before it and after it. The ratio by processor time is what
-two cores that do nothing else would give at best: it says something on a machine that others use.
+(a) A worker has remembered MEMORIES turns (20,000 by default) of at most 2,000 users word for word, with ready vectors.
+All of `mnemolog rebuild` over its data folder, with inputs, inbox, ledger and both digests, is compared with reading
+and decoding the same records on one core, before it and after it. The ratio by processor time is the best that two
+otherwise idle cores could reach; it is meaningful on a shared machine too.
 
-(b) One ledger of 20,000 decisions of 200 users, each with a vector of 512 dimensions, as the worker itself folds it:
-`Shard.catch_up_in_thread` into an empty file; compared are `Log.read`, `codec.decode` and `events_of` over the same
-records.
+(b) One ledger of 20,000 decisions of 200 users, each with a vector of 512 dimensions, is folded as the worker does, by
+`Shard.catch_up_in_thread` into an empty file. It is compared with `Log.read`, `codec.decode` and `events_of` over the
+same records.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ FOLDER_ROUNDS = 2
 FOLDER_USERS = 2_000
 CORES = 2
 AT_ONCE = 5_000
-"""Turns published before they are remembered."""
+"""How many turns are published before they are remembered."""
 VERBATIM = {"MNEMOLOG_EXTRACTOR": "verbatim"}
 
 
 async def decoding(log: SqliteLog) -> float:
-    """Return how many decisions a second are read and decoded, with their events."""
+    """Return how many decisions per second are read and decoded, with their events."""
     began, start = time.perf_counter(), 0
     while records := await log.read(LEDGER.name, 0, start, BULK_RECORDS):
         for record in records:
@@ -61,7 +61,7 @@ async def decoding(log: SqliteLog) -> float:
 
 
 async def rebuilding(log: SqliteLog, path: Path) -> float:
-    """Return how many decisions a second are folded into a new shard."""
+    """Return how many decisions per second are folded into a new shard."""
     shard = Shard(path, log, 0, lambda _owner, _ids: None)
     began = time.perf_counter()
     await CatchUp(shard, lambda _: None).run_in_thread()
@@ -72,7 +72,7 @@ async def rebuilding(log: SqliteLog, path: Path) -> float:
 
 
 async def fill(folder: Path, memories: int) -> None:
-    """Have a worker remember so many turns, in a data folder."""
+    """Let a worker remember `memories` turns in a data folder."""
     said = texts(memories)
     worker = Worker(from_environment(VERBATIM, data_dir=folder), embedder=ReadyVectors(said))
     await worker.start()
@@ -87,7 +87,7 @@ async def fill(folder: Path, memories: int) -> None:
 
 
 async def decoding_all(log: Log) -> float:
-    """Return in how many seconds every record of the log is read and decoded, with the events of its decisions."""
+    """Return the seconds in which every record of the log is read and decoded, with the events of its decisions."""
     began = time.perf_counter()
     for topic in TOPICS:
         for partition in range(await log.partitions(topic.name)):
@@ -109,7 +109,7 @@ async def rebuilding_all(memories: int) -> dict[str, object]:
         folder = Path(name)
         await fill(folder, memories)
         worker = Worker(from_environment(VERBATIM, data_dir=folder), embedder=ReadyVectors(["nothing"]))
-        await worker.start()  # which has nothing in memory of what was published
+        await worker.start()  # it has nothing of the published turns in memory
         try:
             for _ in range(FOLDER_ROUNDS):
                 began_at = processor_seconds()

@@ -1,4 +1,4 @@
-"""Ratios of alternating rounds: machines are noisy, so both sides are measured in each round, and the median counts."""
+"""Ratios of alternating rounds. Machines are noisy, so both sides are measured in each round, and the median counts."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Rounds:
-    """Rates, in items a second, of what is measured and of what it is compared with, a pair for each round."""
+    """The rates, in items per second, of both sides, a pair for each round."""
 
     name: str
     target: float | None
-    """The least ratio wanted, see docs/evidence/performance.md; None where none is."""
+    """The least wanted ratio (docs/evidence/performance.md); None if there is none."""
     measured: list[float] = field(default_factory=list)
     compared: list[float] = field(default_factory=list)
 
     def add(self, measured: float, compared: float) -> None:
-        """Take a round in, and say what it was."""
+        """Add a round, and print it."""
         self.measured.append(measured)
         self.compared.append(compared)
         print(f"  {self.name}: {measured:,.0f}/s against {compared:,.0f}/s: {measured / compared:.2f}", flush=True)
 
     def result(self) -> dict[str, object]:
-        """Print the median ratio, and return everything as JSON can hold it."""
+        """Print the median ratio, and return all values in a form that JSON can represent."""
         ratios = [m / c for m, c in zip(self.measured, self.compared, strict=True)]
         ratio = statistics.median(ratios)
         wanted = "none" if self.target is None else self.target
@@ -39,5 +39,5 @@ class Rounds:
 
 
 def processor_seconds() -> float:
-    """Return the processor time of this process and of those of its children that have ended and were waited for."""
+    """Return the processor time, in seconds, of this process and of its children that it has waited for."""
     return sum(os.times()[:4])

@@ -1,12 +1,12 @@
-"""A search over the real path: `Queries.search` with the shard's state, index and ranking, unembedded.
+"""A search over the real path, without embedding: `Queries.search` with the shard's state, index and ranking.
 
     python bench/search.py
     python -m bench.search --floor --data FOLDER --port PORT    # serves the floor of a search over HTTP (`serve_floor`)
 
-One user with 1,000 and with 10,000 memories, alone and beside 50 other such users who search in turn; against one NumPy
-product of the matrix of the same vectors and the query's. Memories have 12 to 40 words from a vocabulary with Zipf's
-frequencies and 512 dimensions; a query has eight such words, an agent, and asks for five results. The first search of
-a user loads their table; it is measured by itself.
+One user has 1,000 and then 10,000 memories, and searches alone, and together with 50 other such users in turn. It is
+compared with one NumPy product of the matrix of the same vectors and the query's. Memories have 12 to 40 words from a
+vocabulary with Zipf's frequencies, and 512 dimensions; a query has eight such words, an agent, and asks for five
+results. The first search of a user loads the user's table, and is measured separately.
 """
 
 from __future__ import annotations
@@ -63,16 +63,16 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 NOW = datetime(2026, 2, 1, tzinfo=UTC)
 FILTERS = Filters(agent_id="luna")
 ANSWER_BYTES = 11_000
-"""Of an answer with ten memories."""
+"""The size of an answer with ten memories."""
 
 
 class OneVector:
-    """An embedder whose answer is ready: `vector` is what the next query means."""
+    """An embedder whose answer is ready: `vector` is that of the next query."""
 
     model = MODEL
 
     def __init__(self) -> None:
-        """Start with no meaning."""
+        """Begin with a zero vector."""
         self.vector = np.zeros(DIMENSIONS, np.float32)
 
     async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:  # noqa: ARG002
@@ -88,7 +88,7 @@ def unit(chance: np.random.Generator, count: int) -> Vectors:
 
 
 def words(chance: np.random.Generator, count: int) -> str:
-    """Return a text of words, common and rare ones."""
+    """Return a text of `count` words, common and rare ones."""
     return " ".join(f"w{word}" for word in chance.zipf(1.3, count) % VOCABULARY)
 
 
@@ -98,7 +98,7 @@ def as_it_is(memory: MemoryFormed, _number: int) -> MemoryFormed:
 
 
 def decisions(owner: Owner, vectors: Vectors, chance: np.random.Generator, vary: Vary = as_it_is) -> list[Decision]:
-    """Return decisions that form a memory for each vector, as many in each as one holds.
+    """Return decisions that form a memory for each vector, as many in each as fit.
 
     `vary` changes a memory by its number.
     """
@@ -110,7 +110,7 @@ def decisions(owner: Owner, vectors: Vectors, chance: np.random.Generator, vary:
 
 
 def fill(shards: Shards, owner: Owner, vectors: Vectors, chance: np.random.Generator, vary: Vary = as_it_is) -> None:
-    """Fold a user's memories into their shard, past the log: only what a search reads is wanted."""
+    """Fold a user's memories into their shard without the log, because only what a search reads is needed."""
     shard = shards.of(owner)
     for decision in decisions(owner, vectors, chance, vary):
         position = Position(LEDGER.name, shard.partition, shard.offset(LEDGER.name))
@@ -131,7 +131,7 @@ async def searching(queries: Queries, embedder: OneVector, held: Held, chance: n
 
 
 def product(matrix: Vectors, chance: np.random.Generator) -> float:
-    """Return the seconds of one product."""
+    """Return the seconds of one product of a matrix and a random vector."""
     vector = unit(chance, 1)[0]
     began = time.perf_counter()
     _ = matrix @ vector
@@ -139,7 +139,7 @@ def product(matrix: Vectors, chance: np.random.Generator) -> float:
 
 
 async def measure(size: int, folder: Path) -> dict[str, object]:
-    """Measure with users of `size` memories, one first and then 50 more, in alternation with the product."""
+    """Measure users with `size` memories, first one and then 50 more, in alternation with the product."""
     chance, embedder = np.random.default_rng(size), OneVector()
     log = SqliteLog.open(folder / "log")
     shards = Shards(folder / "shards", log, 1)
@@ -182,7 +182,7 @@ def report(size: int, first: float, times: dict[str, list[float]]) -> dict[str, 
 
 
 async def main() -> dict[str, object]:
-    """Measure each size, as a worker's process is set up."""
+    """Measure each size, in a process that is set up as a worker's."""
     tune_process()
     found: dict[str, object] = {}
     for size in SIZES:
@@ -192,10 +192,10 @@ async def main() -> dict[str, object]:
 
 
 def serve_floor(arguments: Sequence[str]) -> None:
-    """Run a worker that answers `POST /v1/floor` too: as a search, but for what is found.
+    """Run a worker with the route `POST /v1/floor`, which does all that a search does except to find memories.
 
-    It is the least that a search over HTTP takes in this stack: behind the same layers the same body is read and
-    checked, the question is embedded, and a ready answer of ten memories' size is given.
+    It is the least that a search over HTTP takes in this stack: behind the same layers, the same body is read and
+    checked, the question is embedded, and a ready answer of the size of ten memories is returned.
     """
     ready = orjson.dumps({"results": ["-" * ANSWER_BYTES]})
 

@@ -1,9 +1,9 @@
-"""A search of the embedded index, without embedding, beside other users; one matrix product beside it.
+"""A search of the embedded index without embedding, alone and with other users, compared with one matrix product.
 
     python bench/search_core.py [--memories 10000] [--others 50] [--searches 200]
 
-Synthetic memories of 12 to 40 words from a vocabulary with Zipf's frequencies, 512 dimensions. The first search of a
-user also loads it; it is measured by itself.
+The memories are synthetic, with 12 to 40 words from a vocabulary with Zipf's frequencies, and 512 dimensions. The first
+search of a user also loads the user, and is measured separately.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def memories(user_id: str, count: int, seed: int) -> list[IndexEntry]:
-    """Return a user's memories; the same seed gives the same."""
+    """Return a user's memories; the same seed gives the same memories."""
     chance = np.random.default_rng(seed)
     vectors = chance.standard_normal((count, DIMENSIONS), dtype=np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -50,7 +50,7 @@ def memories(user_id: str, count: int, seed: int) -> list[IndexEntry]:
 
 
 def query(user_id: str, chance: np.random.Generator) -> IndexQuery:
-    """Return a question of eight words, common and rare ones, seen by one agent."""
+    """Return a query of eight words, common and rare ones, by one agent."""
     vector = chance.standard_normal(DIMENSIONS).astype(np.float32)
     return IndexQuery(
         tenant="default",
@@ -65,7 +65,7 @@ def query(user_id: str, chance: np.random.Generator) -> IndexQuery:
 
 
 def milliseconds(times: list[float]) -> str:
-    """Return median and 95th percentile."""
+    """Return the median and the 95th percentile as a text."""
     return f"median {1000 * np.median(times):6.2f} ms, p95 {1000 * np.quantile(times, 0.95):6.2f} ms"
 
 

@@ -1,15 +1,15 @@
-"""The event loop's longest stall: the month's load, for two users who have 10,000 memories already.
+"""The event loop's longest stall: a month's load for two users who have 10,000 memories already.
 
     python bench/stalls.py [--where] [MEMORIES]
 
-A worker in this process, on asyncio's own loop, plays days of `tests/month/life.py`: what is published, remembered by
-the rules, searched, listed, changed, told to a model and ticked, over the whole front door without a socket and with
-ready vectors. Then another worker, started anew and so without anything read, plays the day after. A step is what runs
-between two turns of the loop, and a request begins with one, as it does over a socket. Its processor time is taken,
-which other programs change little, and its time by the clock, in which it also waits for the disk, for other threads,
-and for other programs. Printed are the longest steps of each request and task, and the longest collections of Python's
-garbage, which are within some step. `--where` also prints what the steps that were too long were doing, by samples of
-their stacks.
+A worker in this process, on asyncio's own loop, plays days of `tests/month/life.py`: it publishes, remembers by the
+rules, searches, lists, changes, makes contexts and ticks, through the whole HTTP application, without a socket and with
+ready vectors. Then a new worker, which has read nothing yet, plays the next day. A step is what runs between two turns
+of the loop; a request begins with a step, as it does over a socket. The processor time of each step is measured, which
+other programs change little, and its time by the clock, which includes waiting for the disk, for other threads and for
+other programs. The program prints the longest steps of each request and task, and the longest garbage collections,
+which happen inside steps. With `--where` it also prints what the steps that were too long did, by samples of their
+stacks.
 """
 
 from __future__ import annotations
@@ -63,25 +63,25 @@ SAMPLE_SECONDS = 0.005
 FRAMES = 7
 TICKED = (1, 7, 14, 21, 28)
 SENT = ("role", "content", "occurred_at")
-"""Of a message, as our client sends it: what the agent keeps for itself is left out."""
+"""The fields of a message that our client sends; the agent's own fields are left out."""
 
 
 IDS = re.compile(r"(?:(?<=/memories/)|(?<=/users/))(?!query|stats)[^/]+")
 ASKED: ContextVar[str] = ContextVar("asked", default="")
-"""The request in which a step is."""
+"""The request to which the current step belongs."""
 
 
 class AnyVector:
-    """An embedder that has a vector for every text at once."""
+    """An embedder that returns a ready vector for every text."""
 
     model = "bench"
 
     def __init__(self) -> None:
-        """Make some vectors."""
+        """Make some random vectors."""
         self._vectors = unit(np.random.default_rng(2), 997)
 
     async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:  # noqa: ARG002
-        """Return one of them for each text."""
+        """Return one of the vectors for each text."""
         return np.stack([self._vectors[hash(text) % len(self._vectors)] for text in texts])
 
 
@@ -89,7 +89,7 @@ class Steps:
     """Measures each step of the loop that runs in this thread."""
 
     def __init__(self, *, samples: bool) -> None:
-        """Measure nothing yet; with `samples`, look where the steps are."""
+        """Measure nothing yet; with `samples`, also sample the stacks of steps."""
         self.work: defaultdict[str, list[float]] = defaultdict(list)
         self.clock: defaultdict[str, list[float]] = defaultdict(list)
         self.collections: list[float] = []
@@ -150,7 +150,7 @@ class Steps:
 
 
 def task_of(handle: Any) -> str:  # noqa: ANN401 - the loop's own
-    """Return what a step belongs to."""
+    """Return the name of the task or callback that a step belongs to."""
     owner = getattr(handle._callback, "__self__", None)  # noqa: SLF001 - the loop's own
     if isinstance(owner, asyncio.Task):
         return str(getattr(owner.get_coro(), "__qualname__", owner.get_name()))
@@ -158,7 +158,7 @@ def task_of(handle: Any) -> str:  # noqa: ANN401 - the loop's own
 
 
 def place_of(frame: FrameType | None) -> str:
-    """Return the innermost functions of ours."""
+    """Return the innermost functions of our packages in a stack."""
     found = list[str]()
     while frame is not None and len(found) < FRAMES:
         code = frame.f_code
@@ -169,7 +169,7 @@ def place_of(frame: FrameType | None) -> str:
 
 
 async def write_log(folder: Path, memories: int) -> None:
-    """Write a log in which each of the users has so many memories."""
+    """Write a log in which each of the users has `memories` memories."""
     log = SqliteLog.open(folder)
     for topic in TOPICS:
         await log.create_topic(topic.name, 1 if topic.single_partition else PARTITIONS)
@@ -185,15 +185,15 @@ async def write_log(folder: Path, memories: int) -> None:
 
 
 class Life:
-    """Asks as Evatar, Luna and a voice agent do in a month."""
+    """Sends the requests of Evatar, Luna and a voice agent in a month."""
 
     def __init__(self, http: httpx.AsyncClient) -> None:
-        """Take where to ask."""
+        """Take the client of the worker."""
         self._http = http
         self._chance = np.random.default_rng(5)
 
     async def ask(self, method: str, path: str, body: object = None, **query: object) -> Any:  # noqa: ANN401 - JSON
-        """Return what is answered. What comes over a socket begins with a step of its own."""
+        """Send a request and return its answer; it begins with a step of its own, as it does over a socket."""
         await asyncio.sleep(0)
         ASKED.set(f"{method} {IDS.sub('ID', path)}")
         answer = await self._http.request(method, path, json=body, params={k: str(v) for k, v in query.items()})
@@ -201,7 +201,7 @@ class Life:
         return answer.json() if answer.headers["content-type"].startswith("application/json") else answer.text
 
     async def live(self, days: Sequence[int]) -> None:
-        """Live through some days."""
+        """Send the requests of some days."""
         for day in days:
             if said := events(day):
                 await self.ask("POST", "/v1/events", said)
@@ -218,7 +218,7 @@ class Life:
                     await self.ask("POST", "/v1/admin/ticks", asked)
 
     async def day_of(self, user: str, day: int) -> None:
-        """Do what the agents do for a user on a day, some of it at the same time."""
+        """Send the agents' requests for a user on a day, some of them at the same time."""
         query = words(self._chance, 8)
         asked = {"user_id": user, "agent_id": LUNA, "query": query}
         await asyncio.gather(
@@ -272,13 +272,13 @@ def report(steps: Steps) -> dict[str, object]:
 
 
 async def main(memories: int = MEMORIES, *, samples: bool = False, days: Sequence[int] = DAYS[:8]) -> dict[str, object]:
-    """Measure, as a worker's process is set up."""
+    """Measure, in a process that is set up as a worker's."""
     tune_process()
     steps = Steps(samples=samples)
     with tempfile.TemporaryDirectory() as name:
         await write_log(Path(name) / "log", memories)
         settings = Settings(data_dir=Path(name), partitions=PARTITIONS, extractor="rules", decay_policy="off")
-        for some in (days, [max(days) + 1]):  # the second worker has read nothing when it is asked first
+        for some in (days, [max(days) + 1]):  # the second worker has read nothing at its first request
             worker = Worker(settings, embedder=AnyVector())
             await worker.start()
             try:

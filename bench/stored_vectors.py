@@ -1,10 +1,10 @@
-"""Recall with vectors as they are stored, a byte a dimension, against exact ones; and what a vector takes.
+"""Recall with stored vectors, of one byte per dimension, compared with exact ones; and the size of a vector.
 
     python bench/stored_vectors.py
 
-The sentences of the bundled sample, in Chinese and English, embedded by the built-in encoder. Each is a question once,
-with its exact vector, to all of them: the ratio is how many of its ten nearest by exact vectors are among the ten
-nearest by stored ones, whatever their order.
+The sentences of the bundled sample, in Chinese and English, are embedded by the built-in encoder. Each is the question
+once, with its exact vector, and all of them are searched. The ratio is the share of the ten nearest by exact vectors
+that are also in the ten nearest by stored vectors, in any order.
 """
 
 from __future__ import annotations

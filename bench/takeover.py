@@ -1,15 +1,15 @@
-"""A cold worker takes over a partition: seconds to the first answer, against reading and decoding the same log.
+"""A cold worker takes over a partition: seconds to the first answer, compared with reading and decoding the same log.
 
     python bench/takeover.py [--copy PORT] [--partitions NUMBER] [DECISIONS...]
 
-A ledger of so many decisions of 1 in 100 as many users, each with a vector of 512 dimensions, is written once, to the
-embedded log. Measured is `Shards.hold` of all partitions at once (four by default, one with `--copy`), which is what
-stands between an assignment and the answers for its last user; compared are `Log.read`, `codec.decode` and `events_of`
-over the same records on one core, before and after. The ratio by processor time is what two cores that do nothing else
-would give at best: it says something on a machine that others use. Resident memory is the worker's, and disk that of
-the shards afterwards, a memory for each decision. With `--copy` a second worker takes the partition over from the
-first, whose file comes over a socket of this machine: `Shards.hold` again, of another process, with the lender in a
-process of its own.
+A ledger of DECISIONS decisions, 100 for each user and each with a vector of 512 dimensions, is written once to the
+embedded log. The program measures `Shards.hold` of all partitions at once (four by default, one with `--copy`), which
+is the time between an assignment and the answers for its last user. It is compared with `Log.read`, `codec.decode` and
+`events_of` over the same records on one core, before and after. The ratio by processor time is the best that two
+otherwise idle cores could reach; it is meaningful on a shared machine too. Resident memory is the worker's, and disk
+that of the shards afterwards, with one memory for each decision. With `--copy`, a second worker takes the partition
+over from the first, which is in a process of its own: its file comes over a socket of this machine, and `Shards.hold`
+is measured again.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def ledger(decisions: int, partitions: int = 1) -> Iterator[NewRecord]:
-    """Yield decisions as remember makes them, one for each fact, a user after the other."""
+    """Yield decisions as remember makes them, one for each fact, user after user."""
     chance, parameters = np.random.default_rng(1), Parameters()
     state = UserState(owner=Owner("default", "nobody"))
     for number in range(decisions):
@@ -88,7 +88,7 @@ def ledger(decisions: int, partitions: int = 1) -> Iterator[NewRecord]:
 
 
 async def decoding(log: SqliteLog) -> float:
-    """Return in how many seconds the ledger is read and decoded, with its events."""
+    """Return the seconds in which the ledger is read and decoded, with its events."""
     began = time.perf_counter()
     for partition in range(await log.partitions(LEDGER.name)):
         start = 0
@@ -100,7 +100,7 @@ async def decoding(log: SqliteLog) -> float:
 
 
 class Lender:
-    """As much of a worker as its routes for other workers ask: one that has folded partition 0, and lets it go."""
+    """The part of a worker that its routes for other workers need; it has folded partition 0, and does not hold it."""
 
     def __init__(self, folder: Path) -> None:
         log = SqliteLog.open(folder / "lenders-log")  # the other one is locked
@@ -116,16 +116,16 @@ class Lender:
         self.peers = self
 
     def knows(self, _url: str) -> bool:
-        """Trust who asks."""
+        """Trust every caller."""
         return True
 
     def is_in_session(self) -> bool:
-        """Return no other holder of its partitions."""
+        """Return True: no other worker holds its partitions."""
         return True
 
 
 def lend(folder: Path, port: int) -> None:
-    """Answer other workers until it is ended; a process of its own, as a worker is."""
+    """Answer other workers until ended, in a process of its own, like a worker."""
 
     async def answer() -> None:
         app = make_http(cast("Worker", Lender(folder)))
@@ -136,7 +136,7 @@ def lend(folder: Path, port: int) -> None:
 
 
 async def copying(folder: Path, log: SqliteLog, port: int) -> float:
-    """Return in how many seconds a worker that has nothing takes the partition over by a copy."""
+    """Return the seconds in which a worker without a shard takes the partition over by a copy."""
     url = f"http://127.0.0.1:{port}"
     process = get_context("spawn").Process(target=lend, args=(folder, port), daemon=True)
     process.start()
@@ -158,7 +158,7 @@ async def copying(folder: Path, log: SqliteLog, port: int) -> float:
 async def measure(
     decisions: int, folder: Path, copy_at: int | None = None, partitions: int = PARTITIONS
 ) -> dict[str, object]:
-    """Write a ledger, and take its partitions over; then once more by a copy, if there is a port for its giver."""
+    """Write a ledger, and take its partitions over; then once more by a copy, if there is a port for the lender."""
     log = SqliteLog.open(folder / "log")
     for topic in TOPICS:
         await log.create_topic(topic.name, 1 if topic.single_partition else partitions)

@@ -2,9 +2,9 @@
 
     python bench/telemetry.py
 
-Each round serves the same requests without, with, and without again; with it, every request is sampled, and spans go
-through the SDK's batches to an exporter that encodes them for OTLP and sends them nowhere. Processor time of this
-process counts, because the machine has other work too.
+Each round serves the same requests without a listener, with one, and without one again. With it, every request is
+sampled, and spans go through the SDK's batches to an exporter that encodes them for OTLP and sends them nowhere. The
+processor time of this process is measured, because the machine has other work too.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ KINDS: Final = ("add", "search")
 
 
 class Nowhere(SpanExporter):
-    """Does what an exporter does, but for the network."""
+    """An exporter without the network."""
 
     def __init__(self) -> None:
         self.spans = 0
@@ -53,7 +53,7 @@ class Nowhere(SpanExporter):
 
 
 class Caller:
-    """Sends a round's requests, and never the same one twice."""
+    """Sends a round's requests, no two of them the same."""
 
     def __init__(self, http: httpx.AsyncClient) -> None:
         self._http = http
@@ -123,7 +123,7 @@ async def measure(folder: Path) -> dict[str, object]:
 
 
 async def main() -> dict[str, object]:
-    """Measure, as a worker's process is set up."""
+    """Measure, in a process that is set up as a worker's."""
     tune_process()
     with tempfile.TemporaryDirectory() as folder:
         return await measure(Path(folder))

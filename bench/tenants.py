@@ -3,10 +3,10 @@
     python bench/tenants.py [USERS]                       # after `make engines`; docs/evidence/weaviate.md has 20,000
 
 Each way has a node of its own, with the collection that mnemolog makes, and is filled with 20 memories of each user,
-user after user. Where each user has a tenant, the users of a batch are made inactive when all of it is written. Printed
-are the objects written a second, the node's resident memory and open files, its bytes and files on disk, and the
-median and 95th percentile of searching a user's vectors: of 50 users asked again and again, and once of each of 400
-others, who where each has a tenant are active no more.
+user after user. Where each user has a tenant, the users of a batch are made inactive when all of it is written. The
+program prints the objects written per second, the node's resident memory and open files, its bytes and files on disk,
+and the median and 95th percentile of a search in a user's vectors: of 50 users who are searched again and again, and
+once of each of 400 others, who are inactive by then where each user has a tenant.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ class TenantsOfUsers:
     name = "a tenant for each user"
 
     async def write(self, ours: CollectionAsync, users: Sequence[int], chance: np.random.Generator) -> None:
-        """Write the memories of some users, some at once, then make these users inactive."""
+        """Write the memories of some users, several users at a time, then make these users inactive."""
         for start in range(0, len(users), AT_ONCE):
             some = users[start : start + AT_ONCE]
             await asyncio.gather(*(insert(ours.with_tenant(f"u{u}"), memories_of(u, chance)) for u in some))
         await ours.tenants.deactivate([f"u{user}" for user in users])
 
     def searched(self, ours: CollectionAsync, user: int) -> CollectionAsync:
-        """Return where a user's memories are."""
+        """Return the tenant's part of the collection, which has only this user's memories."""
         return ours.with_tenant(f"u{user}")
 
 
@@ -70,14 +70,14 @@ class TenantsOfPartitions:
     name = "a tenant for each partition"
 
     async def write(self, ours: CollectionAsync, users: Sequence[int], chance: np.random.Generator) -> None:
-        """Write the memories of some users: those of a partition together."""
+        """Write the memories of some users, those of each partition together."""
         parts: dict[str, Objects] = {}
         for user in users:
             parts.setdefault(tenant_of(user), []).extend(memories_of(user, chance))
         await asyncio.gather(*(insert(ours.with_tenant(tenant), part) for tenant, part in parts.items()))
 
     def searched(self, ours: CollectionAsync, user: int) -> CollectionAsync:
-        """Return where a user's memories are, among those of others."""
+        """Return the tenant's part of the collection, which has other users' memories too."""
         return ours.with_tenant(tenant_of(user))
 
 
@@ -125,7 +125,7 @@ async def times(
 
 
 def held_by(node: Path, server: WeaviateServer) -> dict[str, float]:
-    """Return what the node takes of memory, of open files and of the disk."""
+    """Return the node's resident memory, open files, and bytes and files on disk."""
     return {
         "resident_mib": resident_mib(server.pid),
         "open_files": len(list(Path(f"/proc/{server.pid}/fd").iterdir())),
@@ -140,7 +140,7 @@ async def measured(way: TenantsOfUsers | TenantsOfPartitions, users: int) -> dic
     with tempfile.TemporaryDirectory() as folder:
         node = Path(folder)
         with running_weaviate(node) as server:
-            # a generation, because tenants are changed by no alias
+            # a generation, because tenants cannot be changed through an alias
             collection = WeaviateCollection(WeaviateAddress.parse(server.url), None, 1)
             try:
                 ours, began = await collection.open(), time.perf_counter()
@@ -153,7 +153,7 @@ async def measured(way: TenantsOfUsers | TenantsOfPartitions, users: int) -> dic
                 found = {"objects_a_second": users * MEMORIES / (time.perf_counter() - began)} | held_by(node, server)
                 shuffled = [int(user) for user in chance.permutation(users)]
                 few, others = shuffled[:WARM_USERS], shuffled[WARM_USERS : WARM_USERS + OTHERS]
-                await times(ours, way, few, chance)  # active from here on, where that is to be done
+                await times(ours, way, few, chance)  # tenants of users are active from here on
                 warm, cold = await times(ours, way, few * WARM_ROUNDS, chance), await times(ours, way, others, chance)
             finally:
                 await collection.close()
@@ -163,9 +163,9 @@ async def measured(way: TenantsOfUsers | TenantsOfPartitions, users: int) -> dic
 
 
 async def main(users: int = USERS) -> dict[str, object]:
-    """Measure both ways with so many users."""
+    """Measure both ways with `users` users."""
     if not is_installed():
-        raise SystemExit("Weaviate is not there: run `make engines`")
+        raise SystemExit("Weaviate is not installed: run `make engines`")
     return {
         "memories_of_a_user": MEMORIES,
         "tenants_of_partitions": await measured(TenantsOfPartitions(), users),

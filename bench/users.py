@@ -1,17 +1,17 @@
-"""What a user costs one worker that has few users or many, each with 20 memories: processor time, and resident memory.
+"""What a user costs a worker with few or many users, each with 20 memories: processor time and resident memory.
 
     python bench/users.py                                        # 100 and 1,000 users
     python bench/users.py --folder DIRECTORY 100 10000 100000    # folders that are kept, and filled once
     python bench/users.py --fewer 10 --searched 1500 --folder DIRECTORY 100 100000    # a million memories
 
-The decisions are written to the log as `bench/takeover.py` does, encrypted as the default is, with the vectors of the
-built-in embedder; 100,000 users take 12 GB of disk, and some twenty minutes the first time. A worker runs over each
-folder, all at the same time, and one caller asks them in turn over HTTP: to search, and to remember, for users whom the
-worker has not seen since it started (cold) and for those whom it has (warm). Texts are few, so that the embedder has
-them. Taken is the processor time of all threads of the worker between question and answer, to the nanosecond, which
-other programs change little, and the time by the clock. Resident memory is taken when the worker is ready, after one
-search of each of 10,000 users, and at the end; that of the embedder's process beside it. The ratio is that of the most
-users to the fewest.
+The decisions are written to the log as `bench/takeover.py` does, encrypted by default, with the vectors of the built-in
+embedder; 100,000 users take 12 GB of disk, and some twenty minutes the first time. A worker runs over each folder, all
+at the same time. One caller sends them requests in turn over HTTP, to search and to remember, for users whom the worker
+has not seen since it started (cold) and for those whom it has (warm). There are few texts, so that the embedder has
+them in its cache. The processor time of all threads of the worker between request and answer is measured in
+nanoseconds, which other programs change little, and the time by the clock. Resident memory is measured when the worker
+is ready, after one search of each of 10,000 users, and at the end, together with that of the embedder's process. The
+ratio is that of the most users to the fewest.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
 SIZES = (100, 1_000)
 MEMORIES, WITH_ALL, FEWER = 20, 2_000, 2
-"""Of more users than WITH_ALL the others have FEWER memories unless said; of them only the last row asks."""
+"""Users after the first WITH_ALL have FEWER memories by default; only the last row searches them."""
 SUBJECTS = ("the harbour", "my sister", "Thursday's choir", "the old bakery", "a blue bicycle", "the night train")
 QUERIES = tuple(f"what did I say about {subject}" for subject in SUBJECTS)
 SAID = tuple(f"I shall write about {subject} again" for subject in SUBJECTS)
@@ -65,15 +65,15 @@ TEMPLATE = "u0000000"
 UUID = re.compile(rb"[0-9a-f]{8}(?=-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})")
 USERS_AT_ONCE = 200
 ROUNDS, ASKED = 6, 8
-"""So many questions of each kind in a round, all for users of their own where they are cold."""
+"""ASKED requests of each kind in a round; each cold one is for a user of its own."""
 SEARCHED = 10_000
 CALLERS = 8
 START_SECONDS = 3_600.0
-"""At the first start everything is folded."""
+"""The first start folds everything."""
 REST_SECONDS, RESTING_MS = 2.0, 100.0
-"""A worker that took less of the processor in so long is at rest."""
+"""A worker that used less than RESTING_MS of processor time in REST_SECONDS is at rest."""
 SETTINGS = {"LOG_LEVEL": "error", "DECAY_POLICY": "off"}
-"""At midnight every user's memories decay, which is another row: the worker's processor time would be of both."""
+"""Decay is off: at midnight it would change every user's memories, and add to the worker's processor time."""
 TARGET, COLD_TARGET_MS = 1.3, 10.0
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -84,7 +84,7 @@ def name_of(number: int) -> str:
 
 
 def facts(owner: Owner, vectors: list[bytes]) -> list[RememberFact]:
-    """Return what one user is remembered by."""
+    """Return the commands that form the memories of a user."""
     return [
         RememberFact(
             envelope=Envelope(
@@ -102,7 +102,7 @@ def facts(owner: Owner, vectors: list[bytes]) -> list[RememberFact]:
 
 
 def texts(user: str) -> list[str]:
-    """Return the memories of a user."""
+    """Return the texts of a user's memories."""
     return [
         f"Note {n} of {user}: about {SUBJECTS[n % len(SUBJECTS)]} I told her {n * 7919 % 99_991} things"
         for n in range(MEMORIES)
@@ -110,7 +110,7 @@ def texts(user: str) -> list[str]:
 
 
 def template(vectors: list[bytes]) -> list[bytes]:
-    """Return the decisions of the first user."""
+    """Return the encoded decisions of the user TEMPLATE."""
     owner, parameters, found = Owner("default", TEMPLATE), Parameters(), []
     state = UserState(owner=owner)
     for n, item in enumerate(facts(owner, vectors)):
@@ -121,11 +121,11 @@ def template(vectors: list[bytes]) -> list[bytes]:
 
 
 def ledger(first: int, last: int, decisions: list[bytes], fewer: int, partitions: int) -> Iterator[NewRecord]:
-    """Yield the decisions of some users: those of the first one with other names, ids and links."""
+    """Yield the decisions of some users: those of the template with other names, ids and links."""
     for number in range(first, last):
         owner = Owner("default", name_of(number))
         name, head = owner.user_id.encode(), b"%08x" % number
-        told = link = NO_HEAD  # what the first decision has not
+        told = link = NO_HEAD  # the first decision has no link
         for decision in decisions if number < WITH_ALL else decisions[:fewer]:
             value = UUID.sub(head, decision.replace(TEMPLATE.encode(), name)).replace(told, link)
             told, link = hash_of(decision), hash_of(value)
@@ -134,7 +134,7 @@ def ledger(first: int, last: int, decisions: list[bytes], fewer: int, partitions
 
 
 def others(vectors: list[bytes], partitions: int) -> Iterator[NewRecord]:
-    """Yield for each partition as many commands as the inbox must have had when the users' decisions were made."""
+    """Yield, for each partition, as many commands as the inbox must have for the users' decisions."""
     lacking, number = set(range(partitions)), 0
     while lacking:
         owner = Owner("default", f"other{number}")
@@ -146,7 +146,7 @@ def others(vectors: list[bytes], partitions: int) -> Iterator[NewRecord]:
 
 
 async def fill(folder: Path, users: int, fewer: int) -> None:
-    """Write the decisions of so many users; what was written by an earlier call is kept."""
+    """Write the decisions of `users` users, after those that an earlier call wrote."""
     done = folder / "users-written"
     written = int(done.read_text()) if done.exists() else 0
     if written >= users:
@@ -166,38 +166,38 @@ async def fill(folder: Path, users: int, fewer: int) -> None:
         for first in range(written, users, USERS_AT_ONCE):
             last = min(users, first + USERS_AT_ONCE)
             await log.append(list(ledger(first, last, decisions, fewer, settings.partitions)))
-            done.write_text(str(last))  # what is appended twice is void
+            done.write_text(str(last))  # a decision that is appended twice is void
     finally:
         await close_log(inner)
         unlock(folder, None)
 
 
 def processor_ms(pid: int) -> float:
-    """Return the processor time of all threads of a process so far."""
+    """Return the processor time of all threads of a process so far, in milliseconds."""
     total = 0
     for task in Path(f"/proc/{pid}/task").iterdir():
-        with contextlib.suppress(OSError):  # a thread that has ended
+        with contextlib.suppress(OSError):  # the thread has ended
             total += int((task / "schedstat").read_text().split()[0])
     return total / 1e6
 
 
 def resident_mib(pid: int) -> float:
-    """Return the resident memory of a process."""
+    """Return the resident memory of a process, in MiB."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS"))
 
 
 def children_mib(pid: int) -> float:
-    """Return the resident memory of the processes that a worker has started."""
+    """Return the resident memory of a worker's child processes, in MiB."""
     tasks = Path(f"/proc/{pid}/task").iterdir()
     return sum(resident_mib(int(child)) for task in tasks for child in (task / "children").read_text().split())
 
 
 class Measured:
-    """One worker over the users of a folder, and what it took for each kind of question."""
+    """One worker over the users of a folder, and the measured times of each kind of request."""
 
     def __init__(self, users: int, url: str, pid: int, searched: int, seed: int) -> None:
-        """Take the worker, which has so many users, and for how many of them it shall search at last."""
+        """Take the worker's users, URL and process id, and for how many users it searches at the end."""
         self.users, self.url, self.pid = users, url, pid
         chance = random.Random(seed)  # noqa: S311 - they only differ
         self.cold = chance.sample(range(min(users, WITH_ALL)), 2 * ROUNDS * ASKED)
@@ -209,7 +209,7 @@ class Measured:
         self.resident: dict[str, float] = {}
 
     def note_memory(self, when: str) -> None:
-        """Take the resident memory of the worker, and of its children."""
+        """Measure the resident memory of the worker and of its children."""
         self.resident[when] = resident_mib(self.pid)
         self.resident[f"{when}, its children"] = children_mib(self.pid)
 
@@ -223,9 +223,10 @@ class Measured:
         await caller.ask("POST", "/v1/memories", {"user_id": name_of(user), "content": SAID[number % len(SAID)]})
 
     async def settle(self) -> None:
-        """Wait until the worker does nothing: it is delivered all that it has folded, and loads rules a while later.
+        """Wait until the worker is at rest.
 
-        The worker that started last would do that between questions, and the others not.
+        After its start it is delivered all that it has folded, and loads the rules a while later. Otherwise the worker
+        that started last would do that between requests, and the others would not.
         """
         await asyncio.sleep(RULES_AFTER_SECONDS + 1.0)
         until, last = time.monotonic() + START_SECONDS, processor_ms(self.pid)
@@ -236,7 +237,7 @@ class Measured:
                 return
 
     async def prepare(self) -> None:
-        """Use both routes for each text once, for a user of its own."""
+        """Use both routes once for each text, for a user of its own."""
         async with Caller(self.url) as caller:
             for _ in range(3):
                 for number in range(len(SUBJECTS)):
@@ -244,7 +245,7 @@ class Measured:
                     await self.remember(caller, self.rest[0], number)
 
     async def round(self) -> None:
-        """Ask each kind of question some times."""
+        """Send ASKED requests of each kind."""
         async with Caller(self.url) as caller:
             searched, remembered = self.cold[:ASKED], self.cold[ASKED : 2 * ASKED]
             self.cold = self.cold[2 * ASKED :]
@@ -261,7 +262,7 @@ class Measured:
                     self.took.setdefault(kind, []).append((processor_ms(self.pid) - before, clock))
 
     async def search_many(self) -> int:
-        """Search once for each of many users, by several callers; return how many these were."""
+        """Search once for each of many users, by several callers; return how many users these were."""
         users = iter(self.rest)
 
         async def search() -> None:
@@ -273,11 +274,11 @@ class Measured:
         return len(self.rest)
 
     def work(self, kind: str) -> tuple[float, float]:
-        """Return the processor time of a kind of question, p50 and p95."""
+        """Return the processor time of a kind of request, p50 and p95."""
         return percentiles([work for work, _ in self.took[kind]])
 
     def result(self) -> dict[str, object]:
-        """Return what was measured, and print it."""
+        """Print and return what was measured."""
         found: dict[str, object] = {}
         for kind, pairs in self.took.items():
             work, clock = self.work(kind), percentiles([clock for _, clock in pairs])
@@ -342,7 +343,7 @@ async def main(
     seed: int = 1,
     fewer: int = FEWER,
 ) -> dict[str, object]:
-    """Measure each size, in a folder that is kept or in one that is not."""
+    """Measure each size, in the folder given or in a temporary one."""
     if folder is not None:
         return await measure(folder, sizes, searched, seed, fewer)
     with tempfile.TemporaryDirectory() as name:

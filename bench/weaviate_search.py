@@ -1,12 +1,12 @@
-"""A hybrid search through mnemolog with the index in Weaviate, against the same two legs asked barely.
+"""A hybrid search through mnemolog with the index in Weaviate, compared with the same two legs by its client alone.
 
     python tools/run_benchmarks.py weaviate_search        # after `make engines`
 
-Users with 20, 60, 200, 2,000 and 10,000 memories beside 200 users of 20, all in one partition, made as in
-`bench/search.py`, each asked in three rounds.
-`Queries.search` (both legs, the shard's state, ranking) against weaviate-client alone, which has the same vectors and
-tokens in a collection of its own, asks for both legs there (BM25 and nearest vectors, 200 hits each, the same filters)
-at the same time and does nothing with them. Its tokens carry their user, so that it reads no other user's.
+There are users with 20, 60, 200, 2,000 and 10,000 memories, and 200 more users with 20, all in one partition, made as
+in `bench/search.py`; each is searched in three rounds. `Queries.search` (both legs, the shard's state, ranking) is
+compared with weaviate-client alone. That has the same vectors and tokens in a collection of its own, requests both legs
+there at the same time (BM25 and nearest vectors, 200 hits each, the same filters), and does nothing with them. Its
+tokens contain their user, so that it reads no other user's.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ TARGET = 1.5
 
 
 async def bare(ours: CollectionAsync, owner: Owner, chance: np.random.Generator) -> float:
-    """Return the seconds of the two legs alone."""
+    """Return the seconds of the two legs by the client alone."""
     vector, query = unit(chance, 1)[0], words(chance, 8)
     chosen = Filter.by_property("owner").equal(owner.user_id)
     chosen = chosen & Filter.by_property("agent_id").contains_any([exactly(FILTERS.agent_id), exactly(None)])
@@ -112,7 +112,7 @@ async def bare_collection(client: WeaviateAsyncClient) -> CollectionAsync:
 
 
 def as_object(entry: IndexEntry) -> DataObject[Any, None]:
-    """Return an entry as the bare collection holds it."""
+    """Return an entry as an object of the bare collection."""
     properties = {
         "owner": entry.user_id,
         "agent_id": exactly(entry.agent_id),
@@ -194,9 +194,9 @@ def report(size: int, rounds: Sequence[Times]) -> dict[str, object]:
 
 
 async def main() -> dict[str, object]:
-    """Measure on a server of our own."""
+    """Measure on a Weaviate server of its own."""
     if not is_installed():
-        raise SystemExit("Weaviate is not there: run `make engines`")
+        raise SystemExit("Weaviate is not installed: run `make engines`")
     with tempfile.TemporaryDirectory() as folder:
         node = Path(folder) / "weaviate"
         node.mkdir()

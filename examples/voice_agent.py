@@ -1,7 +1,7 @@
-"""A voice agent in text: what PowerMem does in TEN, on `mnemolog up`, with lines for speech.
+"""A voice agent in text: what PowerMem does in TEN, on `mnemolog up`, with lines instead of speech.
 
-A line of stdin is what speech recognition understood; what stdout gets, speech synthesis would say. A model answers
-where OPENAI_API_KEY or OPENAI_BASE_URL is set; without, the agent repeats the prompt that the model would have read.
+A line of stdin stands for what speech recognition understood, and a line of stdout for what speech synthesis would say.
+A model answers if OPENAI_API_KEY or OPENAI_BASE_URL is set; otherwise the agent repeats the prompt for the model.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
 Message: TypeAlias = dict[str, str]
 Answer: TypeAlias = "Callable[[list[Message]], Awaitable[str]]"
-"""Says what follows a context."""
+"""Returns the answer to a context."""
 
 MOST_MESSAGES = 1_000
-"""A request takes no more; those before them were saved."""
+"""The most messages of a request; those before them were saved earlier."""
 SYSTEM = "You are a voice assistant: answer in one or two short sentences."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
-    """What the `main_control` of TEN is configured with, by its names and defaults."""
+    """The configuration of TEN's `main_control`, with its names and defaults."""
 
     user_id: str = "user"
     agent_id: str = "voice_assistant_agent"
@@ -47,7 +47,7 @@ class Config:
 
 @dataclass(slots=True)
 class VoiceAgent:
-    """Greets, answers with what it remembers, and saves the talk now and then. It talks on while memory is away."""
+    """Greets, answers with what it remembers, and saves the talk regularly. It goes on while memory is unavailable."""
 
     config: Config
     memory: AsyncClient
@@ -57,7 +57,7 @@ class VoiceAgent:
     unsaved_rounds: int = 0
 
     async def talk(self, heard: asyncio.Queue[str | None]) -> None:
-        """Talk until None is heard; save at the end, also when it is interrupted."""
+        """Talk until None is heard; save at the end, even if interrupted."""
         self.say(await self.greeting())
         try:
             while (line := await self.next_line(heard)) is not None:
@@ -66,7 +66,7 @@ class VoiceAgent:
             await self.save()
 
     async def greeting(self) -> str:
-        """Return a greeting for who is known, else the default one."""
+        """Return a greeting for a known user, else the default one."""
         if self.config.enable_memorization and self.config.enable_user_memory:
             whose = self.config.user_id, self.config.agent_id
             try:
@@ -77,7 +77,7 @@ class VoiceAgent:
         return self.config.greeting
 
     async def next_line(self, heard: asyncio.Queue[str | None]) -> str | None:
-        """Return what is said next; save what is unsaved when nothing is said for a while."""
+        """Return the next line; save the unsaved rounds if none comes for a while."""
         while True:
             idle = self.config.memory_idle_timeout_seconds if self.unsaved_rounds else None
             try:
@@ -87,7 +87,7 @@ class VoiceAgent:
                 await self.save()
 
     async def reply_to(self, line: str) -> None:
-        """Answer with what is remembered about it; every so many rounds save the talk."""
+        """Answer a line with what is remembered about it, and save the talk at intervals."""
         self.context.append({"role": "user", "content": await self.with_memory(line)})
         try:
             self.say(await self.answer(self.context))
@@ -99,7 +99,7 @@ class VoiceAgent:
             await self.save()
 
     async def with_memory(self, line: str) -> str:
-        """Return the line with what is remembered about it around it; the line alone when that is nothing."""
+        """Return the line inside the memories about it; the line alone if there are none."""
         if not self.config.enable_memorization:
             return line
         try:
@@ -112,7 +112,7 @@ class VoiceAgent:
         return str(context["message"])
 
     async def save(self) -> None:
-        """Send the whole context: other roles are left out, and what was saved before is known."""
+        """Send the newest messages of the context; mnemolog leaves out other roles and what was saved before."""
         if not (self.config.enable_memorization and self.unsaved_rounds):
             return
         try:
@@ -124,13 +124,13 @@ class VoiceAgent:
             self.unsaved_rounds = 0
 
     def say(self, text: str) -> None:
-        """Say it, and know that it was said."""
+        """Print a text, and add it to the context."""
         self.context.append({"role": "assistant", "content": text})
         print(text, flush=True)
 
 
 def answering(model: str) -> Answer:
-    """Return the model that the environment names, else an echo."""
+    """Return the model that the environment names, else a function that repeats the prompt."""
     key, url = os.environ.get("OPENAI_API_KEY"), os.environ.get("OPENAI_BASE_URL")
     if not (key or url):
 
@@ -148,8 +148,8 @@ def answering(model: str) -> Answer:
 
 
 def listen(heard: asyncio.Queue[str | None], loop: asyncio.AbstractEventLoop) -> None:
-    """Put each line of stdin that says something into the queue, then None: in a thread, for reading blocks."""
-    with suppress(RuntimeError):  # the loop is closed: the listener is gone
+    """Put each line of stdin that is not blank into the queue, then None. It blocks, so run it in a thread."""
+    with suppress(RuntimeError):  # the loop is closed, and nobody listens any more
         for line in sys.stdin:
             if line.strip():
                 loop.call_soon_threadsafe(heard.put_nowait, line.strip())
@@ -157,7 +157,7 @@ def listen(heard: asyncio.Queue[str | None], loop: asyncio.AbstractEventLoop) ->
 
 
 def warn(text: str) -> None:
-    """Tell the operator."""
+    """Print a warning for the operator."""
     print(text, file=sys.stderr, flush=True)
 
 
@@ -165,7 +165,7 @@ async def run(url: str, model: str, config: Config) -> None:
     """Talk over stdin and stdout."""
     heard: asyncio.Queue[str | None] = asyncio.Queue()
     threading.Thread(target=listen, args=(heard, asyncio.get_running_loop()), daemon=True).start()
-    # Who speaks does not wait long: one more try, and 15 s where a greeting may take 10.
+    # A speaker does not wait long: one more try, and 15 s because a greeting may take 10.
     async with AsyncClient(url, timeout_seconds=15, retries=1) as memory:
         await VoiceAgent(config, memory, answering(model)).talk(heard)
 

@@ -1,4 +1,4 @@
-"""A receiver of webhooks: checks who has posted, and prints what happened. Standard library only.
+"""A receiver of webhooks: it checks the signature, and prints the changes. It needs the standard library only.
 
 python webhook_receiver.py SECRET [PORT]
 """
@@ -17,14 +17,14 @@ SECRET = b64decode(secret.removeprefix("whsec_"))
 PORT = int(port[0]) if port else 9000
 OLD_SECONDS = 300
 seen: set[str] = set()
-"""The events that were handled: a real receiver keeps them where it keeps what it does with them."""
+"""The ids of handled events. A real receiver stores them together with the results of handling them."""
 
 
 class Receiver(BaseHTTPRequestHandler):
-    """Answers 204 to what is signed by the secret, and 401 to anything else."""
+    """Answers 204 to requests that are signed with the secret, and 401 to all others."""
 
     def do_POST(self) -> None:
-        """Take a delivery."""
+        """Handle a delivery."""
         body = self.rfile.read(int(self.headers["content-length"]))
         if not self.is_genuine(body):
             self.answer(401)
@@ -34,10 +34,10 @@ class Receiver(BaseHTTPRequestHandler):
                 seen.add(change["event_id"])
                 memory = change["memory"]
                 print(change["type"], change["user_id"], memory["content"] if memory else "-", flush=True)
-        self.answer(204)  # only now: what is not answered so comes again
+        self.answer(204)  # only now: a delivery without this answer comes again
 
     def is_genuine(self, body: bytes) -> bool:
-        """Return whether the secret has signed this body, and not long ago."""
+        """Return whether this body was signed with the secret, and recently."""
         message_id, sent_at = self.headers["webhook-id"], self.headers["webhook-timestamp"]
         if not message_id or not sent_at or abs(time.time() - int(sent_at)) > OLD_SECONDS:
             return False

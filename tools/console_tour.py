@@ -1,9 +1,9 @@
-"""Walk through the console in a real browser: every page is looked at, used, and photographed for the docs.
+"""Walks through the console in a real browser: every page is checked, used, and photographed for the docs.
 
     make console-tour                 # needs Chromium (`apt-get install chromium`); fetches playwright into build/
 
-It starts a worker of its own on a fresh folder. It ends with an error where a page does not show or do what it should,
-where the browser reports an error or a breach of the policy, or where text of a memory became part of a page.
+It starts a worker of its own on a fresh folder. It ends with an error if a page does not show or do what it should, if
+the browser reports an error or a breach of the security policy, or if text of a memory became markup of a page.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ SAID = (
 
 
 def chromium() -> str:
-    """Return where Chromium is. Raises SystemExit where there is none."""
+    """Return the path of Chromium. Raises SystemExit if there is none."""
     found = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
     if found is None:
-        sys.exit("there is no chromium on the PATH: install it, or say where it is by CHROMIUM")
+        sys.exit("there is no chromium on the PATH: install it, or set CHROMIUM to its path")
     return found
 
 
 async def fill(url: str) -> None:
-    """Give the worker a user whose city has changed, who felt something, has a reminder, and a hostile memory."""
+    """Give the worker a user with a changed city, a feeling, a reminder and a hostile memory, and one with notes."""
     async with httpx.AsyncClient(base_url=url, timeout=60) as http:
 
         async def post(path: str, body: dict[str, Any]) -> None:
@@ -67,7 +67,7 @@ async def fill(url: str) -> None:
 
 
 class Tour:
-    """A browser's page on the console; every step raises AssertionError or an error of playwright where it fails."""
+    """A browser's page on the console. A step that fails raises AssertionError or an error of playwright."""
 
     def __init__(self, page: Page, url: str) -> None:
         self._page = page
@@ -94,7 +94,7 @@ class Tour:
         await self._picture("memories")
         await page.locator("#as-of").evaluate("slider => { slider.value = slider.min }")
         await page.locator("#as-of").dispatch_event("change")
-        await expect(page.locator("#memories")).to_have_text("Nothing is remembered.")  # a day before there was nothing
+        await expect(page.locator("#memories")).to_have_text("Nothing is remembered.")  # the day before had nothing
         await page.click("header button")
         await expect(page.locator("#memories tbody tr")).to_have_count(5)
         await page.fill("#filters [name=text]", "where does she live")
@@ -110,7 +110,7 @@ class Tour:
         await expect(page.locator("#memories tbody tr").first).to_contain_text("Lima")
 
     async def memory(self) -> None:
-        """Look at a memory that superseded two, correct it, forget it and bring it back."""
+        """Look at a memory that superseded two, correct it, forget it and restore it."""
         page = self._page
         await page.click("text=The user lives in Lima.")
         await expect(page.locator("#graph rect.node")).to_have_count(3)
@@ -150,7 +150,7 @@ class Tour:
         await expect(page.locator("#memories tbody tr")).to_have_count(5)
 
     async def feelings(self) -> None:
-        """Look at what was felt, and follow it back to the words."""
+        """Look at the feelings, and follow one back to the words in which it was said."""
         page = self._page
         await page.click("nav >> text=Feelings")
         await expect(page.locator("svg#feelings circle")).to_have_count(1)
@@ -168,7 +168,7 @@ class Tour:
         await self._says("Cancelled.")
 
     async def webhooks(self) -> None:
-        """Register a webhook, change its secret, have it posted to again, and remove it."""
+        """Register a webhook, change its secret, replay all changes to it, and remove it."""
         page = self._page
         await page.click("nav >> text=Webhooks")
         await expect(page.locator("#webhooks")).to_have_text("Nobody is told of changes.")
@@ -211,7 +211,7 @@ class Tour:
 
 
 async def main() -> None:
-    """Run a worker and the browser."""
+    """Run a worker and the browser, and take all steps."""
     PICTURES.mkdir(exist_ok=True)
     program = chromium()
     with tempfile.TemporaryDirectory() as folder:

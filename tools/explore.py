@@ -1,7 +1,7 @@
-"""Looks for what the tests do not know yet: draws new examples and new seeds, until MINUTES are over or a test fails.
+"""Looks for failures that the tests do not find yet: draws examples and seeds, until MINUTES are over or a test fails.
 
-`make explore` runs it for ten minutes; `SEED=N` draws what an earlier round drew. What it finds
-belongs into the test as an explicit example.
+`make explore` runs it for ten minutes; `SEED=N` repeats an earlier round. Add what it finds to the test as an explicit
+example.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 PLAYED: Final = 500
-"""Seeds of the simulation that are tried first: the tests play some of them, which seeds beyond are rarely played."""
+"""The seeds of the simulation below this number are left to the tests; rounds draw from those above it."""
 SEEDS_A_ROUND: Final = 20
 LARGEST: Final = 1 << 31
 
 
 def drawing() -> list[str]:
-    """Return the test files that draw examples."""
+    """Return the test files that draw examples with Hypothesis."""
     files = sorted((ROOT / "tests").rglob("test_*.py"))
     return [str(file) for file in files if "from hypothesis import" in file.read_text(encoding="utf-8")]
 
 
 def passes(tests: list[str], seed: int) -> bool:
-    """Run the tests with what a seed draws."""
+    """Run the tests with the examples and seeds that a seed draws; return whether all pass."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "2", f"--hypothesis-seed={seed}", *tests]
     chosen = {"EXAMPLES": "drawn anew", "PUMP": str(seed), "FIRST_SEED": str(PLAYED + seed % LARGEST)}
     environment = os.environ | chosen | {"SEEDS": str(SEEDS_A_ROUND)}
@@ -36,7 +36,7 @@ def passes(tests: list[str], seed: int) -> bool:
 
 
 def main() -> int:
-    """Explore; return 1 where something was found."""
+    """Explore; return 1 if something was found, else 0."""
     ends = time.monotonic() + 60 * float(os.environ.get("MINUTES", "10"))
     tests = [*drawing(), "tests/unit/repository/test_patterns_are_linear.py", "tests/simulation/test_seeds.py"]
     given = os.environ.get("SEED")

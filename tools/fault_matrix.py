@@ -1,8 +1,8 @@
 """Runs the fault matrix and fills docs/evidence/reliability.md: `python tools/fault_matrix.py [--short] [ROW…]`.
 
-Rows that are named replace theirs in the table, the others stay; without names all are run. Exit code 1 when a row
-failed: its line says so, or, where it came to no end, keeps what the page said before. Below the table stands which
-rows were run when, and of which commit.
+The named rows are run, by default all, and replace their lines in the table; the other lines stay. The exit code is 1
+if a row failed: its line says so or, if the row raised an error, stays as it was. Below the table the page says which
+rows were run when, and at which commit.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ HEADER = (
 )
 
 CAME_TO_NO_END = (AssertionError, ExceptionGroup, RuntimeError, OSError, LogError, httpx.HTTPError)
-"""Errors of a row that do not end the run of the others."""
+"""Errors that end a row's run, but not the runs of the other rows."""
 RUN = re.compile(r"^Run (on .+?): (`.*`)\.$")
-"""A paragraph below the table: of what, and which rows."""
+"""A paragraph below the table: the date and commit of a run, and its rows."""
 
 
 def line(result: Result, expected: str) -> tuple[str, bool]:
-    """Return a row of the table, and whether all is as it must be."""
+    """Return a line of the table, and whether the result is sound."""
     verdict, row = result.verdict, BY_NAME[result.row]
     equal = result.digest == expected
     recoveries = "-"
@@ -76,20 +76,20 @@ def line(result: Result, expected: str) -> tuple[str, bool]:
 
 
 def known_lines(page: Path) -> dict[str, str]:
-    """Return the lines that the table has, by the row's name."""
+    """Return the lines of the table, by the row's name."""
     table = page.read_text("utf-8").split(BEGIN)[1].split(END)[0]
     return {each.split("`")[1]: each for each in table.splitlines(keepends=True) if each.startswith("| `")}
 
 
 def known_runs(page: Path) -> dict[str, str]:
-    """Return the commit that each row was run on, by the row's name, as far as the page says."""
+    """Return the date and commit of each row's run, by the row's name, as far as the page has them."""
     paragraphs = page.read_text("utf-8").split(BEGIN)[1].split(END)[0].split("\n\n")
     runs_of_rows = filter(None, (RUN.match(" ".join(paragraph.split())) for paragraph in paragraphs))
     return {name: run[1] for run in runs_of_rows for name in re.findall("`([^`]*)`", run[2])}
 
 
 def this_run() -> str:
-    """Return the date and the commit; the page that is written here is no change."""
+    """Return the date and the commit of this run, and whether there are changes, except in the page itself."""
     commit = _git("rev-parse", "--short", "HEAD").strip()
     changed = _git("status", "--porcelain", "--", ".", f":!{PAGE.relative_to(ROOT)}")
     return f"on {datetime.now(UTC).date()} at {commit}{' with changes' if changed else ''}"
@@ -101,7 +101,7 @@ def _git(*arguments: str) -> str:
 
 
 def write(page: Path, lines: dict[str, str], runs: dict[str, str]) -> None:
-    """Write the table, in the order of the matrix, and below it of what each row was run."""
+    """Write the table in the order of the matrix, and below it the date and commit of each row's run."""
     before, rest = page.read_text("utf-8").split(BEGIN)
     after = rest.split(END)[1]
     names = [row.name for row in ROWS if row.name in lines]
@@ -119,7 +119,7 @@ def main() -> int:
     parser.add_argument("rows", nargs="*", metavar="ROW", help=f"of {', '.join(BY_NAME)}")
     asked: Any = parser.parse_args()
     workload = Workload(SHORT if asked.short else FULL)
-    logging.getLogger("aiokafka").setLevel(logging.CRITICAL)  # it says of each attempt that a broker is away
+    logging.getLogger("aiokafka").setLevel(logging.CRITICAL)  # it logs each attempt to reach a stopped broker
     failed = []
     with tempfile.TemporaryDirectory(prefix="fault-matrix-") as folder:
         expected = asyncio.run(undisturbed_digest(workload, Path(folder)))

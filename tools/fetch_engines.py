@@ -1,7 +1,7 @@
 """Fetches the real servers for the engine tests into a cache outside the tree: `python tools/fetch_engines.py [NAME…]`.
 
-Safe to repeat and to interrupt, and two at once do no harm, for the second waits: each file that Maven and Go have
-downloaded or built stays in their own caches, and an engine appears in ours all at once or not at all, in a folder or
+It is safe to repeat and to interrupt, and a second one at the same time waits. Each file that Maven and Go have
+downloaded or built stays in their own caches. An engine appears in our cache as a whole or not at all, in a folder or
 file that names its version.
 """
 
@@ -33,7 +33,7 @@ SHOW_EVERY_S = 5.0
 PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin"
 COPY = f"{PLUGIN}:3.8.1:copy-dependencies"
 GET = f"{PLUGIN}:2.10:get"
-"""The last line of versions that fetches a file without reading its project's parents, one of which is nowhere."""
+"""Later versions also read the parents of a file's project, one of which is published nowhere."""
 WEAVIATE_SERVER = f"github.com/weaviate/weaviate/cmd/weaviate-server@v{WEAVIATE}"
 REGISTRY_ARCHIVE = f"io.apicurio:apicurio-registry-app:{REGISTRY}:tar.gz:all"
 
@@ -50,7 +50,7 @@ class EngineUnavailableError(Exception):
 
 
 def pom() -> str:
-    """Describe a project that only depends on Kafka, so that Maven resolves Kafka's own dependencies."""
+    """Return the description of a project that only depends on Kafka, so that Maven resolves Kafka's dependencies."""
     dependencies = "".join(
         f"<dependency><groupId>{group}</groupId><artifactId>{name}</artifactId><version>{version}</version></dependency>"
         for group, name, version in DEPENDENCIES
@@ -60,7 +60,7 @@ def pom() -> str:
 
 
 def found(command: str, needed_by: str, advice: str) -> str:
-    """Return the path of a command. EngineUnavailableError when it is missing."""
+    """Return the path of a command. Raises EngineUnavailableError if it is missing."""
     path = shutil.which(command)
     if path is None:
         raise EngineUnavailableError(f"{needed_by} needs {command}: install {advice}, then try again.")
@@ -68,7 +68,7 @@ def found(command: str, needed_by: str, advice: str) -> str:
 
 
 def counting(command: list[str], counts: Callable[[str], bool], what: str, **environment: str) -> bool:
-    """Run a command and count its lines of output on stdout; true when it succeeded, else its last words are shown."""
+    """Run a command, and print how many of its output lines count; return whether it succeeded, else print its end."""
     count, last = 0, [""]
     started = shown = time.monotonic()
     with subprocess.Popen(
@@ -82,7 +82,7 @@ def counting(command: list[str], counts: Callable[[str], bool], what: str, **env
                     shown = time.monotonic()
                     print(f"  {count} {what} after {shown - started:.0f} s", flush=True)
         except BaseException:
-            process.terminate()  # only this process got the signal, its child did not
+            process.terminate()  # only this process got the signal, and its child did not
             raise
     if process.returncode != 0:
         print("\n".join(last))
@@ -90,21 +90,21 @@ def counting(command: list[str], counts: Callable[[str], bool], what: str, **env
 
 
 def maven(goal: str, *options: str) -> bool:
-    """Run a goal of Maven, counting what it downloads; a file that is not what its checksum says is refused."""
+    """Run a goal of Maven, and print how many files it downloads; a file with a wrong checksum is refused."""
     command = [found("mvn", "This engine", "Java 17 and Maven"), "-B", "--strict-checksums", goal, *options]
     return counting(command, lambda line: "Downloaded from" in line, "files downloaded")
 
 
 def repeatedly(action: Callable[[], bool], name: str) -> None:
-    """Repeat an action until it succeeds. EngineUnavailableError when it never does."""
+    """Repeat an action until it succeeds, at most ATTEMPTS times. Raises EngineUnavailableError if it never does."""
     if not any(action() for _ in range(ATTEMPTS)):
         raise EngineUnavailableError(f"{name} failed {ATTEMPTS} times, see above. What it has, it keeps: try again.")
 
 
 def fetch_kafka(home: Path) -> Path:
-    """Return the folder with Kafka's jars, fetching them when they are missing or of another version.
+    """Return the folder with Kafka's jars, and fetch them if they are missing or of another version.
 
-    EngineUnavailableError when Maven is missing or fails.
+    Raises EngineUnavailableError if Maven is missing or fails.
     """
     jars = home / "lib"
     if (jars / f"kafka_2.13-{KAFKA}.jar").is_file():
@@ -123,9 +123,9 @@ def fetch_kafka(home: Path) -> Path:
 
 
 def fetch_weaviate(home: Path) -> Path:
-    """Return Weaviate's server, building it when it is missing: about 3 minutes on two cores.
+    """Return the path of Weaviate's server, and build it if it is missing: about 3 minutes on two cores.
 
-    EngineUnavailableError when Go is missing or fails.
+    Raises EngineUnavailableError if Go is missing or fails.
     """
     server = home / f"weaviate-server-{WEAVIATE}"
     if server.is_file():
@@ -142,9 +142,9 @@ def fetch_weaviate(home: Path) -> Path:
 
 
 def fetch_registry(home: Path) -> Path:
-    """Return the folder of the Apicurio registry, fetching it when it is missing.
+    """Return the folder of the Apicurio registry, and fetch it if it is missing.
 
-    EngineUnavailableError when Maven is missing or fails.
+    Raises EngineUnavailableError if Maven is missing or fails.
     """
     folder = home / REGISTRY
     if folder.is_dir():
@@ -170,13 +170,13 @@ ENGINES: Mapping[str, Callable[[Path], Path]] = {
 
 
 def main() -> int:
-    """Fetch the engines that are named, or all; return the exit code."""
+    """Fetch the engines named on the command line, by default all; return the exit code."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("engines", nargs="*", metavar="NAME", help=f"of {', '.join(ENGINES)}; none: all")
     names = arguments.parse_args().engines or list(ENGINES)
     if unknown := sorted(set(names) - set(ENGINES)):
         arguments.error(f"no such engine: {', '.join(unknown)}")
-    for name in (signal.SIGINT, signal.SIGTERM):  # what a script starts in the background ignores the first
+    for name in (signal.SIGINT, signal.SIGTERM):  # a background process of a script ignores SIGINT
         signal.signal(name, signal.default_int_handler)
     missing = []
     for name in names:

@@ -1,8 +1,8 @@
 """Builds helm and docker-compose for the deployment tests into a cache outside the tree: `python tools/fetch_tools.py`.
 
-Safe to repeat and to interrupt, and two at once do no harm, for the second waits: what Go has downloaded and compiled
-stays in Go's own caches, and a program appears in the cache whole or not at all. The first time takes a few minutes on
-two cores.
+It is safe to repeat and to interrupt, and a second one at the same time waits. What Go has downloaded and compiled
+stays in Go's own caches, and a program appears in our cache as a whole or not at all. The first time takes a few
+minutes on two cores.
 """
 
 from __future__ import annotations
@@ -28,16 +28,17 @@ class ToolUnavailableError(Exception):
 
 
 def missing() -> str:
-    """Say what keeps the tools from being built here; empty when nothing does, or when they are there."""
+    """Return the reason why the tools cannot be built here; "" if they can be, or exist already."""
     if (HELM.is_file() and COMPOSE.is_file()) or shutil.which("go"):
         return ""
     return "go not on PATH: install Go 1.24 or newer"
 
 
 def build(target: Path, package: str, version: str) -> None:
-    """Build a Go program into `target`, unless it is there. Raises ToolUnavailableError.
+    """Build a Go program into `target` unless it exists. Raises ToolUnavailableError.
 
-    A module of our own that requires the program's: `go install` refuses docker-compose, whose module excludes others.
+    It is built from a module of our own that requires the program's module, because `go install` refuses
+    docker-compose, whose module excludes others.
     """
     if target.is_file():
         return
@@ -61,7 +62,7 @@ def _succeeds(step: list[str], folder: Path) -> bool:
 
 
 def main() -> int:
-    """Build both; return the exit code."""
+    """Build both tools; return the exit code."""
     if reason := missing():
         print(f"{reason}.", file=sys.stderr)
         return 1

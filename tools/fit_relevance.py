@@ -1,16 +1,18 @@
 """Fits the relevance of results to labelled pairs, and writes `projections/queries/relevance.json`.
 
-`tests/data/relevance/talks.jsonl` and `asked.jsonl` have what made-up users said, in English and in Chinese, with
-questions; those of `asked.jsonl` name what answers them, which is nothing where they ask for another person's, or
+`tests/data/relevance/talks.jsonl` and `asked.jsonl` have the texts of made-up users, in English and in Chinese, with
+questions. Those of `asked.jsonl` name their answers; there is none where they ask about another person, or about
 another thing of the same person. `nobody.jsonl` has questions about nobody's life. Each question is asked in both
-languages of its user, who speaks one of them, and of another user, whom it is never about, and those of nobody of all.
-Users have their own texts and none, a few, or many of the turns of other people in `others.jsonl`. Of each question the
-first five texts take part: what answers it is about it, and nothing else is. `asked_judged.jsonl` and
-`nobody_judged.jsonl` are never fitted to: it prints how well the relevance is told there.
+languages. It is asked of its own user, who speaks one of them, and of another user, for whom it has no answer; the
+questions about nobody are asked of all users. A user has the own texts, and none, a few or many turns of other people
+from `others.jsonl`. The first five texts found for a question take part: its answers are relevant, all others are not.
+`asked_judged.jsonl` and `nobody_judged.jsonl` are never fitted to: the tool prints the quality of the relevance on
+them.
 
-First each direction of the built-in encoder's vectors gets a weight, in which two texts may be alike, then what tells
-relevance: the weights of what speaks for a result are never below 0, so that relevance grows with each. That is fitted
-to directions that are fitted without the user. All are rounded, so that every run writes the same bytes.
+First each direction of the built-in encoder's vectors gets a weight for the similarity of two texts. Then the features
+get weights. Those of features that speak for a result are never below 0, so that relevance grows with each of them. For
+each user they are fitted to directions that were fitted without that user. All are rounded, so that every run writes
+the same bytes.
 """
 
 from __future__ import annotations
@@ -41,9 +43,9 @@ if TYPE_CHECKING:
 DATA: Final = Path(__file__).resolve().parents[1] / "tests" / "data"
 LANGUAGES: Final = ("en", "zh")
 OTHER_TEXTS: Final = (0, 24, 120, 400)
+"""How many turns of others a user has besides the own texts."""
 DIRECTIONS_BY: Final = 120
-"""Of users with so many others the directions are fitted: there what only looks alike is found."""
-"""How many turns of others a user has besides the own ones."""
+"""The directions are fitted to users with this many turns of others: there, texts are found that only look similar."""
 FIRST: Final = 5
 RIDGE: Final = 1.0
 DIRECTION_RIDGE: Final = 30.0
@@ -55,12 +57,12 @@ DIGITS: Final = 3
 PARTS: Final = 4
 FEW: Final = (30, 0.2)
 MANY: Final = (400, 0.05)
-"""Texts of a user, and the relevance that the best result has to have: by it one in twenty of nobody's questions finds
-anything, and of long conversations 19 in 20 of what answers stays (docs/evidence/quality.md)."""
+"""FEW and MANY: a number of a user's texts, and the least relevance of the best result there. With it, one in twenty of
+the questions about nobody finds anything, and in long talks 19 in 20 answers stay (docs/evidence/quality.md)."""
 BESIDE: Final = 0.02
-"""The relevance that others have to have beside it: of those with less, one in fifty is about the question."""
+"""The least relevance of the results after the best: of those with less, one in fifty is about the question."""
 STRONG: Final = 0.5
-"""The relevance of a best result that is as likely about the question as not."""
+"""The relevance of a best result that is as likely as not about the question."""
 NOBODY_WEIGHT: Final = 0.5
 NOT_FITTED: Final = -1
 PLAIN_SCALE: Final = 6.0
@@ -72,24 +74,24 @@ class Asked:
     """The first results of one question to one user."""
 
     part: int
-    """Whose question it is: those of one part are left out together; of those that are only judged NOT_FITTED."""
+    """The part that its user belongs to, which is left out as a whole; NOT_FITTED if it is only judged."""
     measured: Measured
-    """With plain cosines."""
+    """The features, with plain cosines."""
     alike: NDArray[np.float32]
     """The product of question and result in each direction, shape (results, dimensions)."""
     answers: NDArray[np.bool_]
-    """Which of them is about it."""
+    """Whether each result is an answer."""
     kind: str
-    """own: it has an answer; near: it has none; other: another user's; nobody: nobody's."""
+    """own: it has an answer; near: it has none; other: it is another user's; nobody: it is about nobody."""
     others: int
 
     @property
     def weight(self) -> float:
-        """How much it counts."""
+        """The weight of its results in the fit."""
         return NOBODY_WEIGHT if self.kind == "nobody" else 1.0
 
     def asked_by(self, directions: NDArray[np.float64]) -> Measured:
-        """Return what tells its relevance by directions with weights."""
+        """Return its features, with the similarity by weighted directions."""
         return replace(self.measured, near=self.alike @ directions, is_plain=False)
 
 
@@ -111,7 +113,7 @@ class Encoded:
 
 
 class Life:
-    """What one user said, and questions held against it."""
+    """The texts of one user, of which questions are asked."""
 
     def __init__(self, texts: list[str], language: str, encoded: Encoded) -> None:
         self.texts, self._language, self._encoded = texts, language, encoded
@@ -123,7 +125,7 @@ class Life:
             self._tokens.append(set(found))
 
     def ask(self, question: str, language: str) -> tuple[Measured, NDArray[np.float32], list[int]]:
-        """Return what tells the relevance of the first results, their likeness, and which they are."""
+        """Return the features of the first results, their products with the question, and their places."""
         vector = self._encoded.of([question])[0]
         cosines = (self._vectors @ vector).astype(np.float64)
         words = terms(question)
@@ -144,7 +146,7 @@ class Life:
         return found, self._vectors[first] * vector, first.tolist()
 
     def _shares(self, words: Sequence[str]) -> NDArray[np.float64]:
-        """Return what of the weight of different words stands in each text, 0 to 1."""
+        """Return the share of the words' weight that each text contains, 0 to 1."""
         weights = {word: self._words.weight(word) for word in dict.fromkeys(words)}
         held = [sum(weight for word, weight in weights.items() if word in text) for text in self._tokens]
         return np.array(held) / (sum(weights.values()) or 1.0)
@@ -160,7 +162,7 @@ class User:
 
 
 def users() -> list[User]:
-    """Return all users, those that are only judged last."""
+    """Return all users; those that are only judged come last."""
     talks = read("relevance/talks.jsonl")
     found = []
     for name in dict.fromkeys(row["user"] for row in talks):
@@ -173,7 +175,7 @@ def users() -> list[User]:
 
 
 def asked() -> list[Asked]:
-    """Return each question, asked of each user."""
+    """Return the questions with their first results, as the module's docstring describes."""
     everybody = users()
     nobody, unseen = read("relevance/nobody.jsonl"), [row["ask"] for row in read("relevance/nobody_judged.jsonl")]
     turns = [row["turn"] for row in read("relevance/others.jsonl")]
@@ -210,7 +212,7 @@ def asked() -> list[Asked]:
 
 
 def directions_of(some: list[Asked]) -> NDArray[np.float64]:
-    """Return a weight for each direction, by logistic regression: as far as nothing tells, all have the same."""
+    """Return a weight for each direction, by logistic regression; where the data tell nothing, all are equal."""
     some = [one for one in some if one.others == DIRECTIONS_BY]
     alike = np.concatenate([one.alike for one in some])
     plain = np.concatenate([one.measured.near for one in some])
@@ -234,19 +236,19 @@ def directions_of(some: list[Asked]) -> NDArray[np.float64]:
 
 
 def inputs(some: list[tuple[Measured, Asked]], case: str) -> tuple[Table, Table, Table]:
-    """Return the features of results that one model tells of, whether each answers, and its weight."""
+    """Return the features of the results that a case covers, whether each is an answer, and its weight."""
     features = np.concatenate([measured.features() for measured, _ in some])
     is_between = np.concatenate([measured.is_between for measured, _ in some])
     answers = np.concatenate([one.answers for _, one in some]).astype(np.float64)
     weights = np.concatenate([np.full(len(one.answers), one.weight) for _, one in some])
-    if case == "words":  # as if no meaning were known
+    if case == "words":  # as without vectors
         features[:, FEATURES.index("near")] = 0.0
     rows = is_between == case.endswith("between")
     return features[rows], answers[rows], weights[rows]
 
 
 def fitted(features: Table, wanted: Table, weights: Table) -> Table:
-    """Return weights and bias of a logistic regression: what speaks for a result never has a weight below 0."""
+    """Return weights and bias of a logistic regression; features that speak for a result get no weight below 0."""
     scale = np.maximum(features.std(axis=0), 1e-9)
     table = np.hstack([features / scale, np.ones((len(features), 1))])
     least = np.array([0.0 if name in SPEAKS_FOR else -np.inf for name in FEATURES] + [-np.inf])
@@ -262,7 +264,7 @@ def fitted(features: Table, wanted: Table, weights: Table) -> Table:
 
 
 def crossed(some: list[Asked]) -> list[tuple[Measured, Asked]]:
-    """Return what tells the relevance of each, by directions that are fitted without its part."""
+    """Return the features of each question by directions that were fitted without its part."""
     without = {part: directions_of([one for one in some if one.part != part]) for part in {one.part for one in some}}
     return [(one.asked_by(without[one.part]), one) for one in some]
 
@@ -277,14 +279,14 @@ def model(by_directions: list[tuple[Measured, Asked]]) -> dict[str, list[float]]
 
 
 def body(weights: dict[str, list[float]], directions: NDArray[np.float64]) -> dict[str, Any]:
-    """Return what the file says, but for its version."""
+    """Return the content of the file without its version."""
     whole = np.round(directions * DIRECTION_SCALE).astype(int).tolist()
     lines = {"few": FEW, "many": MANY, "beside": BESIDE, "strong": STRONG}
     return {**lines, "features": FEATURES, "weights": weights, "directions": whole}
 
 
 def told(own: Table, others: Table) -> float:
-    """Return how often the first has the greater relevance (AUROC)."""
+    """Return how often a value of the first table is greater than one of the second (AUROC)."""
     ranks = np.unique(np.concatenate([own, others]), return_inverse=True)[1]
     counts = np.bincount(ranks)
     middle = np.cumsum(counts) - (counts - 1) / 2
@@ -292,7 +294,7 @@ def told(own: Table, others: Table) -> float:
 
 
 def show(name: str, judged: list[tuple[Measured, Asked]], relevance: Relevance) -> None:
-    """Print how well a relevance tells questions and results apart."""
+    """Print how well a relevance separates questions and results."""
     for is_between in (False, True):
         some = [(m, one) for m, one in judged if m.is_between[0] == is_between]
         values = [relevance.of(m) for m, _ in some]
@@ -321,7 +323,7 @@ def show(name: str, judged: list[tuple[Measured, Asked]], relevance: Relevance) 
 
 
 def main() -> None:
-    """Fit, write, and print how well it tells about users who were left out, and who are only judged."""
+    """Fit and write the relevance, and print its quality on users who were left out, and on those only judged."""
     found = asked()
     to_fit, to_judge = ([one for one in found if (one.part == NOT_FITTED) == judged] for judged in (False, True))
     by_directions, directions = crossed(to_fit), directions_of(to_fit)
@@ -329,7 +331,7 @@ def main() -> None:
     version = hashlib.blake2b(json.dumps(values).encode(), digest_size=4).hexdigest()
     FILE.write_text(json.dumps({"version": version} | values) + "\n", "utf-8")
     relevance = Relevance(FILE.read_bytes())
-    # of who was left out: the directions are others', the few weights behind them are not
+    # of users who were left out: only the directions are fitted without them, and the few weights are not
     show("fitted, by others' directions", by_directions, relevance)
     show("judged", [(one.asked_by(directions), one) for one in to_judge], relevance)
     show("judged, plain", [(one.measured, one) for one in to_judge], relevance)

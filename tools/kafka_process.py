@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 JARS = CACHE / "kafka" / "lib"
 START_S = 180
-"""Only a broker that hangs takes so long, or a machine that is very busy."""
+"""Only a broker that hangs takes this long, or a machine that is very busy."""
 LOOK_S = 0.1
 PROPERTIES = """
 process.roles=broker,controller
@@ -39,7 +39,7 @@ group.initial.rebalance.delay.ms=0
 
 
 def is_installed() -> bool:
-    """Say whether the jars are there."""
+    """Return whether the jars exist."""
     return any(JARS.glob("kafka_2.13-*.jar"))
 
 
@@ -57,10 +57,10 @@ class KafkaServer(ServerProcess):
         more: str = "",
         format_options: tuple[str, ...] = (),
     ) -> None:
-        """Prepare, start nothing. Without more a cluster by itself, whose controller has the next port.
+        """Prepare the broker, and start nothing. By default it is a cluster by itself, its controller on the next port.
 
         `voters` are the controllers of a larger cluster, as Kafka names them; `more` are further lines of its
-        configuration, which win; `format_options` go to the tool that formats the data directory.
+        configuration, which take precedence; `format_options` are for the tool that formats the data directory.
         """
         controller = controller or port + 1
         self.address = f"127.0.0.1:{port}"
@@ -83,9 +83,9 @@ class KafkaServer(ServerProcess):
         self.wait_for_connections()
 
     def launch(self, cluster: str | None = None, *, own_session: bool = False) -> None:
-        """Start without waiting; brokers of a larger cluster share its id, and wait for each other.
+        """Start without waiting. The brokers of a larger cluster share its id, and wait for each other.
 
-        In a session of its own it does not hear of a terminal's Ctrl-C: then only `stop` ends it.
+        In a session of its own the broker does not receive a terminal's Ctrl-C, so that only `stop` ends it.
         """
         self._directory.mkdir(parents=True, exist_ok=True)
         properties = self._directory / "server.properties"
@@ -94,13 +94,13 @@ class KafkaServer(ServerProcess):
         self._run(_java("-Xmx512m", "kafka.Kafka", str(properties)), own_session=own_session)
 
     def configure(self) -> None:
-        """Write the configuration again where there is one: the broker may have had other ports before."""
+        """Write the configuration again if there is one, because the broker may have had other ports before."""
         properties = self._directory / "server.properties"
         if properties.exists():
             properties.write_text(self._properties)
 
     def _format(self, properties: Path, cluster: str) -> None:
-        """Format the data directory. The configuration appears last: where it is, the directory is formatted."""
+        """Format the data directory. The configuration is written last, and so marks a directory as formatted."""
         beside = properties.with_suffix(".new")
         beside.write_text(self._properties)
         self._format_data(beside, cluster)
@@ -112,7 +112,7 @@ class KafkaServer(ServerProcess):
         _run("kafka.tools.StorageTool", *how)
 
     def wait_for_connections(self) -> None:
-        """Return when the broker accepts connections. Raises RuntimeError."""
+        """Wait until the broker accepts connections. Raises RuntimeError if it ends or takes too long."""
         deadline = time.monotonic() + START_S
         while time.monotonic() < deadline and self.is_running:
             with socket.socket() as probe:

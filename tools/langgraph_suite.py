@@ -1,10 +1,10 @@
-"""LangGraph's own store tests on `MnemologStore`: only the store that they make is another.
+"""Runs LangGraph's own store tests on `MnemologStore`: nothing but the store is replaced.
 
     python tools/langgraph_suite.py CHECKOUT [REVISION] [PYTEST ARGUMENT…]
 
 CHECKOUT is a clone of LangGraph's repository; nothing of it is kept. The tests are those of its SQLite and in-memory
-stores. Where they import SQLite's store they get ours: each store is of a user of its own, with all items
-(`user_part=None`), on one `mnemolog up`.
+stores. Where they import SQLite's store, they get ours: each store belongs to a user of its own, with all items
+(`user_part=None`), and all are on one `mnemolog up`.
 """
 
 from __future__ import annotations

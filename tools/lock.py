@@ -1,7 +1,7 @@
-"""Pins what pyproject.toml asks for, with hashes: requirements.txt (run time), -dev, -build, and one for each extra.
+"""Pins what pyproject.toml requires, with hashes: requirements.txt (run time), -dev, -build, and one for each extra.
 
-Versions that are pinned already stay unless `--upgrade` is given. The files name no index: where packages come from
-is the installing machine's business.
+Versions that are pinned already stay unless `--upgrade` is given. The files name no index: the installing machine
+decides where packages come from.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ OPTIONS = (
 
 
 def pin(requirements: list[str], target: str, *options: str) -> None:
-    """Write the hashed pins of `requirements` to `target`; CalledProcessError when they cannot be had together."""
+    """Write the hashed pins of `requirements` to `target`. Raises CalledProcessError if they conflict."""
     command = [sys.executable, "-m", "piptools", "compile", *OPTIONS, *options, "--output-file", target, "-"]
     wanted = "\n".join(requirements)
     subprocess.run(command, cwd=ROOT, input=wanted, stdout=subprocess.DEVNULL, text=True, check=True)
@@ -38,7 +38,7 @@ def pin(requirements: list[str], target: str, *options: str) -> None:
 
 
 def main() -> None:
-    """Pin the run time first: the development tools must live with its versions, not the other way round."""
+    """Pin the run time first, because the development tools must fit its versions, and not the reverse."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--upgrade", action="store_true", help="take the newest versions that pyproject.toml allows")
     options = ["--upgrade"] if arguments.parse_args().upgrade else []
@@ -46,7 +46,7 @@ def main() -> None:
     pin(project["project"]["dependencies"], "requirements.txt", *options)
     pin(project["dependency-groups"]["dev"], "requirements-dev.txt", "--constraint", "requirements.txt", *options)
     for extra, wanted in project["project"]["optional-dependencies"].items():
-        # Beside the run time, and where development has the same with its versions.
+        # An extra must fit the versions of the run time and of development.
         constraints = ("--constraint", "requirements.txt", "--constraint", "requirements-dev.txt")
         pin(wanted, f"requirements-{extra}.txt", *constraints, *options)
     tour = ("--constraint", "requirements-dev.txt")

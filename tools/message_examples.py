@@ -1,4 +1,4 @@
-"""Examples of every message, one with every field and one with the required fields: what golden bytes are made from."""
+"""Examples of every message, one with all fields and one with the required fields; golden bytes are made from them."""
 
 # ruff: noqa: ANN401 - the fields of any message
 
@@ -16,12 +16,12 @@ MOMENT: Final = datetime(2026, 1, 5, 8, 0, 0, 123456, tzinfo=UTC)
 
 
 def full(record: type) -> Any:
-    """Return a record whose every field holds a value that follows from the field's name."""
+    """Return a record with a value in every field, which derives from the field's name."""
     return record(**{name: _value(name, hint, full) for name, hint in field_types(record).items()})
 
 
 def bare(record: type) -> Any:
-    """Return a record with what must be given only, the lists empty."""
+    """Return a record with only the required fields, and with empty lists."""
     required = {f.name for f in fields(record) if f.default is MISSING and f.default_factory is MISSING}
     return record(
         **{

@@ -1,13 +1,13 @@
-"""Writes what follows from the message classes: released schemas, their fingerprints and golden bytes.
+"""Writes the files that derive from the message classes: released schemas, their fingerprints and golden bytes.
 
     python tools/new_message.py [NAME ...]
 
-Add or change a class in `schemas/messages/` and its place in a union there, then run this; without names it looks at
-every message. A class without a schema gets version 1. A class that has other fields than its newest schema gets the
+Add or change a class in `schemas/messages/` and its place in a union there, then run this; without names it handles
+every message. A class without a schema gets version 1. A class whose fields differ from its newest schema gets the
 next version, and the golden bytes of the version before move to `tests/data/golden/vN/`.
 
-Files that `tests/data/recorded/frozen_files.json` lists are released and stay byte for byte. Others are drafts, which
-are written anew until `tools/record_outputs.py` records them. Run twice, the second run writes nothing.
+Files that `tests/data/recorded/frozen_files.json` lists are released, and never change. Others are drafts, which are
+written again until `tools/record_outputs.py` records them. A second run without a change writes nothing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT: Final = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]  # it writes for the checkout that it stands in
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]  # it writes for the checkout that contains it
 
 import fastavro  # noqa: E402
 from message_examples import bare, full  # noqa: E402
@@ -51,7 +51,7 @@ PRIMITIVES: Final[dict[type, Any]] = {
 
 
 class Wrong(Exception):
-    """The message classes, or the files, do not allow it; the text says what to do."""
+    """The message classes or the files do not allow it; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,7 @@ class Version:
 
 
 def avro_type(hint: Any, named: set[str]) -> Any:  # noqa: ANN401 - a type hint in, JSON out
-    """Return the Avro type of a field's type hint; a record stands whole where it is named first. Raises Wrong."""
+    """Return the Avro type of a field's type hint; a record is written out where it occurs first. Raises Wrong."""
     if typing.get_origin(hint) is types.UnionType:
         return ["null", *(avro_type(a, named) for a in typing.get_args(hint) if a is not types.NoneType)]
     if typing.get_origin(hint) is list:
@@ -93,7 +93,7 @@ def avro_record(record: type, named: set[str]) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Write what is missing and say what was written; return the exit code."""
+    """Write the missing files and print their names; return the exit code."""
     try:
         for name in written(sys.argv[1:]):
             print(name)
@@ -104,7 +104,7 @@ def main() -> int:
 
 
 def written(names: list[str]) -> Iterator[str]:
-    """Write what is missing of the messages of these names, of all without names; yield each file. Raises Wrong."""
+    """Write the missing files of the named messages, by default of all; yield each file's name. Raises Wrong."""
     released = json.loads(RELEASED.read_text("utf-8"))
     check_imported()
     check_released(released)
@@ -127,9 +127,9 @@ def check_imported() -> None:
 
 
 def check_released(released: dict[str, str]) -> None:
-    """Check that released files are as they were. Raises Wrong.
+    """Check that released files have not changed. Raises Wrong.
 
-    Golden bytes of a version that is not the newest any more may stand in the folder of their version.
+    Golden bytes of a version that is no longer the newest may be in the folder of their version.
     """
     for name, digest in released.items():
         kind, _, path = name.partition("/")
@@ -143,7 +143,7 @@ def check_released(released: dict[str, str]) -> None:
 
 
 def messages_named(names: list[str]) -> list[type]:
-    """Return the messages of these names, all without names. Raises Wrong."""
+    """Return the named messages, by default all. Raises Wrong."""
     by_name = {message.__name__: message for message in MESSAGES}
     if lost := [name for name in classes() if name not in by_name]:
         raise Wrong(
@@ -167,7 +167,7 @@ def classes() -> list[str]:
 
 
 def version_of(message: type, released: dict[str, str]) -> Version:
-    """Return the version of a message that its class asks for. Raises Wrong."""
+    """Return the version of a message that its class requires. Raises Wrong."""
     try:
         wanted = avro_record(message, set())
     except Wrong as error:
@@ -188,7 +188,7 @@ def version_of(message: type, released: dict[str, str]) -> Version:
 
 
 def check_readable(message: type, number: int, written: dict[str, Any], wanted: dict[str, Any]) -> None:
-    """Check that what an older version has written can be read as the version that is wanted. Raises Wrong."""
+    """Check that data of an older version can be read as the wanted version. Raises Wrong."""
     there = {field["name"] for field in written["fields"]}
     new = [field["name"] for field in wanted["fields"] if field["name"] not in there and "default" not in field]
     if new:
@@ -209,7 +209,7 @@ def check_readable(message: type, number: int, written: dict[str, Any], wanted: 
 
 
 def golden_of(message: type, kind: str, number: int) -> bytes:
-    """Return the golden bytes of a version, wherever they stand. Raises Wrong."""
+    """Return the golden bytes of a version, from either folder. Raises Wrong."""
     header = MARKER + schema_fingerprint(known_schemas(message)[number - 1])
     name = f"{message.__name__}.{kind}.bin"
     for file in (GOLDEN / name, GOLDEN / f"v{number}" / name):
@@ -219,7 +219,7 @@ def golden_of(message: type, kind: str, number: int) -> bytes:
 
 
 def golden_bytes(message: type, released: dict[str, str]) -> Iterator[str]:
-    """Write the golden bytes of a message, and move those of an older version; yield each file. Raises Wrong."""
+    """Write the golden bytes of a message, and move those of an older version; yield each file's name. Raises Wrong."""
     by_header = {MARKER + schema_fingerprint(schema): n for n, schema in enumerate(known_schemas(message), 1)}
     for kind, make in EXAMPLES.items():
         file, data = GOLDEN / f"{message.__name__}.{kind}.bin", codec.encode(make(message))
@@ -233,7 +233,7 @@ def golden_bytes(message: type, released: dict[str, str]) -> Iterator[str]:
 
 
 def known_schemas(message: type) -> list[dict[str, Any]]:
-    """Return the schemas of a message that are there, the oldest first."""
+    """Return the existing schemas of a message, the oldest first."""
     found: list[dict[str, Any]] = []
     while (file := schema_file(message, len(found) + 1)).is_file():
         found.append(json.loads(file.read_text("utf-8")))
@@ -241,7 +241,7 @@ def known_schemas(message: type) -> list[dict[str, Any]]:
 
 
 def schema_file(message: type, number: int) -> Path:
-    """Return where a version of a message's schema stands."""
+    """Return the path of a version of a message's schema."""
     return AVRO / f"{message.__name__}.v{number}.avsc"
 
 
@@ -253,12 +253,12 @@ def fingerprints() -> dict[str, str]:
 
 
 def as_text(value: object) -> bytes:
-    """Return JSON as the files have it."""
+    """Return a value as JSON in the format of the files."""
     return (json.dumps(value, indent=2) + "\n").encode()
 
 
 def put(file: Path, data: bytes) -> Iterator[str]:
-    """Write a file if it holds something else, and then yield its name."""
+    """Write a file and yield its name, if its content is another."""
     if not file.is_file() or file.read_bytes() != data:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(data)

@@ -12,7 +12,7 @@ PACKAGES = ("schemas", "projections", "streams", "mnemolog")
 
 
 def pytest_sessionstart() -> None:
-    """Refuse to start when a package would be imported from anywhere but this environment."""
+    """Refuse to start if a package would be imported from anywhere but this environment."""
     for package in PACKAGES:
         found = importlib.util.find_spec(package)
         origin = Path(found.origin) if found and found.origin else None

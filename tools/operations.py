@@ -1,8 +1,8 @@
-"""Writes docs/reference/operations.md: who may ask each route, and by which methods, commands and tools it is asked.
+"""Writes docs/reference/operations.md: who may call each route, and which methods, commands and tools call it.
 
-The table is read from the code and is no second place to keep: the routes say their names, roles and fields; a method
-of the client leads to the route that its call is sent to, a command to the routes of the methods that it calls, and a
-tool to its own route. `tests/unit/repository/test_operations.py` checks what these places say of the same fields.
+The table is derived from the code, so that it needs no care of its own. The routes give their names, roles and fields.
+A method of the client leads to the route of its call, a command to the routes of the methods that it calls, and a tool
+to its own route. `tests/unit/repository/test_operations.py` compares what these places say about the same fields.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ EXAMPLES: Final = {
     "int": 1,
     "float": 1.0,
 }
-"""An argument by the beginning of its annotation; others are words."""
+"""Example arguments by the beginning of their annotation; for all others, the parameter's name is the example."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """A route of the document, and what asks it, by name."""
+    """A route of the OpenAPI document, and the names of what calls it."""
 
     method: str
     path: str
@@ -73,13 +73,13 @@ class Operation:
 
     @property
     def handler(self) -> str:
-        """The function that answers, with its module."""
+        """The function that answers, with its module's name."""
         endpoint = self.route.endpoint
         return f"{endpoint.__module__}.{endpoint.__name__}"
 
     @property
     def access(self) -> Access:
-        """Who may ask it. Raises ValueError where it does not say."""
+        """Who may call it. Raises ValueError if its function declares no access."""
         access = access_of(self.route.endpoint)
         if access is None:
             raise ValueError(f"{self.handler} declares no access")
@@ -97,12 +97,12 @@ class Operation:
 
     @property
     def is_of_all_users(self) -> bool:
-        """Whether it can be asked without a user, about all of the tenant."""
+        """Whether it can be called without a user, for all users of the tenant."""
         return self.access.reach is Reach.USERS_OR_ALL and not self.route.param_convertors
 
     @property
     def fields(self) -> frozenset[str]:
-        """What a request can say in its query and its body."""
+        """The fields that a request can have in its query and its body."""
         body = self.route.body_field
         taken = None if body is None else body.field_info.annotation
         models = [one for one in (taken, *get_args(taken)) if hasattr(one, "model_fields")]
@@ -123,7 +123,7 @@ class Operation:
 
 
 def operations() -> list[Operation]:
-    """Return an operation for each route of the document, in its order."""
+    """Return an operation for each route of the OpenAPI document, in its order."""
     app = make_http(Worker(from_environment({})))
     routes = [route for route in app.router.routes if isinstance(route, APIRoute) and route.include_in_schema]
     found = [
@@ -146,7 +146,7 @@ def operations() -> list[Operation]:
 
 
 def calls() -> Iterator[tuple[str, Call[Any]]]:
-    """Yield the call of each method of the client, with an example of each of its arguments; one for each tool."""
+    """Yield the name and an example call of each method of the client; of `call_tool`, one call for each tool."""
     yield "export", export_call("u1", "personal", FILTER, "s1", "a1")
     for name in dir(AsyncClient):
         build = getattr(getattr(AsyncClient, name), "__wrapped__", None)
@@ -163,7 +163,7 @@ def _example(parameter: inspect.Parameter) -> Any:  # noqa: ANN401 - whatever it
 
 
 def operation_of(known: list[Operation], call: Call[Any]) -> Operation:
-    """Return what a call asks. Raises ValueError where that is no route of the document."""
+    """Return the operation that answers a call. Raises ValueError if no route of the document does."""
     scope = {"type": "http", "method": call.method, "path": call.path, "root_path": "", "headers": []}
     for operation in known:
         if operation.method == call.method and operation.route.matches(scope)[0] is Match.FULL:
@@ -172,7 +172,7 @@ def operation_of(known: list[Operation], call: Call[Any]) -> Operation:
 
 
 def operation_at(known: list[Operation], method: str, path: str) -> Operation:
-    """Return the operation of a route. Raises StopIteration where there is none."""
+    """Return the operation of a route. Raises StopIteration if there is none."""
     return next(one for one in known if (one.method, one.path) == (method, path))
 
 
@@ -188,7 +188,7 @@ def commands() -> Iterator[tuple[str, Any]]:
 
 
 def methods_of(command: Any) -> set[str]:  # noqa: ANN401 - typer does not say which of click's classes it is
-    """Return the methods of the client that a command calls; none where it talks to no worker."""
+    """Return the methods of the client that a command calls; none if it calls no worker."""
     start = inspect.getclosurevars(inspect.unwrap(command.callback)).nonlocals.get("start")
     if start is None:
         return set()
@@ -196,7 +196,7 @@ def methods_of(command: Any) -> set[str]:  # noqa: ANN401 - typer does not say w
 
 
 def _methods_called(function: Callable[..., Any]) -> set[str]:
-    """Return the methods of `client` that a function calls, itself or by functions of its module."""
+    """Return the methods of `client` that a function calls, directly or through functions of its module."""
     found, left, seen = set[str](), [function], set[str]()
     while left:
         one = left.pop()
@@ -212,12 +212,12 @@ def _methods_called(function: Callable[..., Any]) -> set[str]:
 
 
 def page() -> str:
-    """Return the page."""
+    """Return the text of the page."""
     return HEAD + "".join(f"{operation.row}\n" for operation in operations())
 
 
 def main() -> int:
-    """Write the page where it has changed, and say so; return the exit code."""
+    """Write the page and print its name, if it has changed; return the exit code."""
     text = page()
     if not PAGE.exists() or PAGE.read_text("utf-8") != text:
         PAGE.write_text(text, "utf-8")

@@ -1,7 +1,7 @@
-"""How long the parts of a run take: `parts.py run NAME COMMAND...` notes one, `parts.py table` prints all.
+"""Records how long the parts of a run take: `parts.py run NAME COMMAND...` records one, `parts.py table` prints all.
 
-The table has the seconds that `.ci/parts.json` keeps from the last release beside them; `parts.py keep` writes that
-file anew. No time fails a run: machines differ.
+The table also has the seconds of the last release, which are in `.ci/parts.json`; `parts.py keep` replaces that file,
+and `parts.py forget` deletes the records. No time fails a run, because machines differ.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Seconds: TypeAlias = tuple[float, float]
-"""Of the clock, and of the processors."""
+"""The seconds by the clock, and those of the processors."""
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 NOTED: Final = ROOT / "build" / "parts.jsonl"
@@ -28,7 +28,7 @@ KEPT: Final = ROOT / ".ci" / "parts.json"
 
 @contextmanager
 def measured(name: str) -> Iterator[None]:
-    """Note how long the block takes, and what the processes spend that end in it."""
+    """Record how long the block takes, and the processor time of the processes that end in it."""
     began, spent = time.monotonic(), _spent()
     try:
         yield
@@ -44,7 +44,7 @@ def _spent() -> float:
 
 
 def noted() -> dict[str, Seconds]:
-    """Return the parts that were noted since the last `forget`, the newest of each name."""
+    """Return the parts that were recorded since the last `forget`, the newest of each name."""
     lines = NOTED.read_text(encoding="utf-8").splitlines() if NOTED.exists() else []
     return {name: (wall, processor) for name, wall, processor in map(json.loads, lines)}
 
@@ -55,7 +55,7 @@ def kept() -> dict[str, Seconds]:
 
 
 def table(now: dict[str, Seconds], before: dict[str, Seconds]) -> str:
-    """Return the parts as lines; what stands behind a dot is within the part above it."""
+    """Return the parts as lines of a table; one with a dot in its name is within the part above it."""
     width = max((len(name) for name in {*now, *before}), default=0)
     lines = [f"{'seconds':{width}}  {'clock':>7}  {'processor':>9}  {'last release':>16}"]
     for name in sorted({*now, *before}):
@@ -66,7 +66,7 @@ def table(now: dict[str, Seconds], before: dict[str, Seconds]) -> str:
 
 
 def main() -> int:
-    """Do what the first word says; `run` returns the command's exit code."""
+    """Run the subcommand; return its exit code, which for `run` is the command's."""
     match sys.argv[1:]:
         case ["run", name, *command]:
             with measured(name):

@@ -1,6 +1,6 @@
-"""Records anew what test_recorded_outputs.py compares, by hand, when a change of it is meant: read the diff after it.
+"""Records what test_recorded_outputs.py compares. Run it when a change of the outputs is intended, and read the diff.
 
-The outputs are read twice, in processes with other hash seeds and time zones; what differs there is not recorded.
+The outputs are read twice, in processes with different hash seeds and time zones. If any differs, nothing is recorded.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FOLDER = ROOT / "tests" / "data" / "recorded"
 
 
 def outputs(seed: str, zone: str) -> dict[str, Any]:
-    """Return all outputs by name, as a new process finds them."""
+    """Return all outputs by name, as a new process gives them."""
     environment = {
         **os.environ,
         "PYTHONHASHSEED": seed,
@@ -31,7 +31,7 @@ def outputs(seed: str, zone: str) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Write the recordings that changed, and say which; return the exit code."""
+    """Write the recordings that changed, and print their names; return the exit code."""
     found, again = outputs("1", "UTC"), outputs("2", "Asia/Shanghai")
     if differing := [name for name in found if found[name] != again[name]]:
         print(f"not the same twice, nothing was recorded: {', '.join(differing)}")

@@ -1,7 +1,7 @@
 """Adds the rows that the tables of `docs/reference/` lack: messages, routes, methods, commands, fields of a memory.
 
-A row says what the first sentence of its docstring says, and stands after the row of what comes before it in the code.
-Rows that are there stay as they are: edit them as you like. Run twice, the second run writes nothing.
+A new row has the first sentence of a docstring, and follows the row of what precedes it in the code. Existing rows stay
+as they are, so that you may edit them. A second run without a change writes nothing.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ WORDS: Final = re.compile(r"(?<!\S)[a-z][a-z-]*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One thing that a table names, and the row to add where none does."""
+    """One thing that a table must name, and the row to add if it does not."""
 
     name: str
     text: str
 
 
 def first_sentence(doc: str | None) -> str:
-    """Return the first sentence of a docstring as the cell of a table has it."""
+    """Return the first sentence of a docstring as the text of a table's cell."""
     sentence = re.split(r"\.(?:\s|$)", " ".join((doc or "").split()), maxsplit=1)[0]
     return sentence[:1].lower() + sentence[1:]
 
@@ -80,7 +80,7 @@ def methods() -> Iterator[Row]:
 
 
 def spelled(parameter: inspect.Parameter) -> str:
-    """Return a parameter as the page spells it: its default stands there unless it is None."""
+    """Return a parameter as the page spells it: with its default unless that is None."""
     stars = "**" if parameter.kind is parameter.VAR_KEYWORD else ""
     if parameter.default is parameter.empty or parameter.default is None:
         return f"{stars}{parameter.name}"
@@ -113,13 +113,13 @@ def name_of(cell: str) -> str:
 
 
 def names(line: str) -> str | None:
-    """Return what the row in a line names, None where it is no row."""
+    """Return what the row in a line names, None if the line is no row."""
     cell = CELL.match(line)
     return name_of(cell["cell"]) if cell else None
 
 
 def with_rows(text: str, rows: list[Row]) -> str:
-    """Return a page with the rows that it lacks. Raises ValueError where no row before one is there."""
+    """Return a page with the rows that it lacks. Raises ValueError if it lacks the first row of a table."""
     lines = text.split("\n")
     before = None
     for row in rows:
@@ -136,9 +136,9 @@ def with_rows(text: str, rows: list[Row]) -> str:
 
 
 def with_fields(text: str) -> str:
-    """Return the page of HTTP with a row for each field of a memory that its table lacks.
+    """Return the HTTP page with a row for each field of a memory that its table lacks.
 
-    It says what the first sentence below the field says, in the class `Memory` of the state.
+    The row has the first sentence of the field's docstring in the class `Memory` of the state.
     """
     head, table, rest = re.split(r"(?<=\nA memory:\n)(.*?\n)(?=\n## )", text, maxsplit=1, flags=re.DOTALL)
     named = {name for line in table.splitlines() for name in re.findall(r"`(\w+)`", line.partition(" | ")[0])}
@@ -151,7 +151,7 @@ def with_fields(text: str) -> str:
 
 
 def field_docs() -> dict[str, str]:
-    """Return what stands below the fields of a memory, by their names."""
+    """Return the docstrings of a memory's fields, by field."""
     [statement] = ast.parse(inspect.getsource(Memory)).body
     body = statement.body if isinstance(statement, ast.ClassDef) else []
     return {
@@ -166,7 +166,7 @@ PAGES: Final = {"events.md": messages, "http.md": routes, "python.md": methods, 
 
 
 def main() -> int:
-    """Write the rows that are missing, and say which pages were changed; return the exit code."""
+    """Write the missing rows, and print the pages that were changed; return the exit code."""
     for page, rows in PAGES.items():
         file = REFERENCE / page
         text = file.read_text("utf-8")

@@ -1,9 +1,9 @@
-"""Runs benchmarks: each `bench/NAME.py` with a `main`, and writes what came out to `bench/results/NAME.json`.
+"""Runs benchmarks: each `bench/NAME.py` with a `main`, and writes its result to `bench/results/NAME.json`.
 
-A `main` takes nothing (options from the command line have their defaults here) and prints its ratios for a person to
-read; what it returns, a mapping that JSON can hold, becomes the file's `result`. It may be a coroutine function. Each
-benchmark has a process to itself, so that none warms or fills the memory of the next. Names on the command line run
-only those.
+A `main` takes no arguments (options of the command line have their defaults here) and prints its ratios for people. It
+returns a mapping that can be written as JSON, which becomes the file's `result`. It may be a coroutine function. Each
+benchmark has a process of its own, so that none warms or fills the memory of the next. With names on the command line,
+only those are run.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class Tee(io.StringIO):
         return super().write(text)
 
     def flush(self) -> None:
-        """Show what the terminal's buffer still holds."""
+        """Show what is still in the terminal's buffer."""
         sys.__stdout__.flush() if sys.__stdout__ else None
 
 
 def main_of(path: Path) -> Callable[[], object] | None:
-    """Load a file of the bench folder; return its `main`, or None when it has none."""
+    """Load a file of the bench folder; return its `main`, None if it has none."""
     specification = importlib.util.spec_from_file_location(path.stem, path)
     if specification is None or specification.loader is None:
         raise ImportError(f"{path} cannot be loaded")
@@ -54,7 +54,7 @@ def main_of(path: Path) -> Callable[[], object] | None:
 
 
 def run(path: Path) -> None:
-    """Run one benchmark in this process and write what came out; nothing happens for a file without a `main`."""
+    """Run one benchmark in this process and write its result; do nothing for a file without a `main`."""
     sys.path.insert(0, str(BENCH))
     sys.argv = [str(path)]
     main = main_of(path)
@@ -81,7 +81,7 @@ def run(path: Path) -> None:
 
 
 def main(names: list[str]) -> int:
-    """Run the benchmarks that are named, or all, even after one failed; return the exit code."""
+    """Run the named benchmarks, by default all, and go on after one fails; return the exit code."""
     found = {path.stem: path for path in sorted(BENCH.glob("*.py"))}
     if unknown := sorted(set(names) - set(found)):
         print(f"no such benchmark: {', '.join(unknown)}; there are {', '.join(found)}", file=sys.stderr)

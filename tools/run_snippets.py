@@ -1,14 +1,14 @@
-"""Runs the marked snippets of Markdown files, so that what the documentation says is what happens.
+"""Runs the marked snippets of Markdown files, so that the documentation is true.
 
 A fence's info string marks it: three backticks, then `bash run`, `python run`, `console run`, or `bash server`.
 
 - `bash run`, `python run`: must exit with 0.
 - `console run`: lines after `$ ` are run (`> ` continues one); the lines below must be what they print on both streams,
   where `...` stands for anything.
-- `bash server`: started in the background; the next snippet waits until http://127.0.0.1:8420 is ready.
+- `bash server`: is started in the background; the next snippet waits until http://127.0.0.1:8420 is ready.
 
-The snippets of one file run in order in one temporary folder, which holds a copy of `examples/`, with the
-environment's commands first on PATH and no setting of ours. What they leave running is ended with the file.
+The snippets of one file run in order in one temporary folder, which has a copy of `examples/`. The environment's
+commands come first on PATH, and no setting of ours is set. Processes that they leave running are ended with the file.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ ENDING_SECONDS = 15.0
 
 
 class SnippetFailedError(Exception):
-    """A snippet did not do what its page says; the message names file and line and shows the output."""
+    """A snippet did not do what its page says; the message has the file, the line and the output."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snippet:
-    """One marked fence: `line` is that of its opening, counted from 1."""
+    """One marked fence; `line` is the line of its opening, counted from 1."""
 
     page: Path
     line: int
@@ -50,13 +50,13 @@ class Snippet:
     text: str
 
     def failed(self, why: str, output: str) -> SnippetFailedError:
-        """Return the error that says where, why, and what was printed."""
+        """Return the error with the place, the reason and the output."""
         place = self.page.relative_to(ROOT) if self.page.is_relative_to(ROOT) else self.page
         return SnippetFailedError(f"{place}:{self.line}: {why}\n{output}".rstrip())
 
 
 def snippets_in(page: Path) -> list[Snippet]:
-    """Return the page's marked fences in order; SnippetFailedError when one is not closed."""
+    """Return the page's marked fences in order. Raises SnippetFailedError if one is not closed."""
     found: list[Snippet] = []
     lines = iter(enumerate(page.read_text(encoding="utf-8").splitlines(), start=1))
     for number, line in lines:
@@ -89,13 +89,13 @@ def commands_in(console: str) -> list[tuple[str, str]]:
 
 
 def matches(expected: str, printed: str) -> bool:
-    """Tell whether `printed` is what is `expected`, space at line ends aside; `...` stands for anything."""
+    """Return whether `printed` equals `expected` except for space at line ends; `...` stands for anything."""
     wanted, got = ("\n".join(line.rstrip() for line in text.strip().splitlines()) for text in (expected, printed))
     return re.fullmatch(".*".join(map(re.escape, wanted.split("..."))), got, re.DOTALL) is not None
 
 
 def is_ready() -> bool:
-    """Tell whether a server answers at the address that the documentation names."""
+    """Return whether a server answers at the address that the documentation names."""
     with suppress(URLError, OSError), urlopen(READY, timeout=2):
         return True
     return False
@@ -110,7 +110,7 @@ class PageRun:
     processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     def start(self, command: list[str], log: Path) -> subprocess.Popen[bytes]:
-        """Start a command in a process group of its own, so that what it leaves behind can be found and ended."""
+        """Start a command in a process group of its own, so that processes that it leaves behind can be ended."""
         with log.open("wb") as out:
             process = subprocess.Popen(
                 command,
@@ -125,7 +125,7 @@ class PageRun:
         return process
 
     def output_of(self, snippet: Snippet, command: list[str]) -> str:
-        """Run a command to its end and return what it printed; SnippetFailedError when it fails or hangs."""
+        """Run a command to its end and return its output. Raises SnippetFailedError if it fails or hangs."""
         with tempfile.TemporaryDirectory() as scratch:
             log = Path(scratch) / "output"
             process = self.start(command, log)
@@ -140,7 +140,7 @@ class PageRun:
         return output
 
     def serve(self, snippet: Snippet, log: Path) -> None:
-        """Start a server and return when it is ready; SnippetFailedError when it ends or takes too long."""
+        """Start a server and return when it is ready. Raises SnippetFailedError if it ends or takes too long."""
         if is_ready():
             raise snippet.failed(f"another server already answers at {READY}: end it first", "")
         process = self.start(["bash", "-euc", snippet.text], log)
@@ -151,7 +151,7 @@ class PageRun:
             time.sleep(0.2)
 
     def run(self, snippet: Snippet) -> None:
-        """Run one snippet; SnippetFailedError when it does not do what the page says."""
+        """Run one snippet. Raises SnippetFailedError if it does not do what the page says."""
         if snippet.mode == "server":
             self.serve(snippet, self.folder / f".server-{snippet.line}.log")
         elif snippet.language == "python":
@@ -165,7 +165,7 @@ class PageRun:
                     raise snippet.failed(f"`{command}` printed something else", printed)
 
     def end(self) -> None:
-        """End every process that a snippet left running: politely, then by force."""
+        """End every process that a snippet left running, first by SIGTERM, then by SIGKILL."""
         for process in reversed(self.processes):
             until = time.monotonic() + ENDING_SECONDS
             with suppress(ProcessLookupError):
@@ -185,7 +185,7 @@ def environment_for_readers() -> dict[str, str]:
 
 
 def run_page(page: Path) -> int:
-    """Run a page's snippets in order; return how many there were, or raise SnippetFailedError for the first bad one."""
+    """Run a page's snippets in order; return their number. Raises SnippetFailedError for the first that fails."""
     snippets = snippets_in(page)
     with tempfile.TemporaryDirectory(prefix="snippets-") as folder:
         if (ROOT / "examples").is_dir():
@@ -200,7 +200,7 @@ def run_page(page: Path) -> int:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the snippets of the files, and of all Markdown below the folders, that are named; return the exit code."""
+    """Run the snippets of the named files, and of all Markdown files in the named folders; return the exit code."""
     roots = [Path(argument).resolve() for argument in arguments]
     if absent := [str(root) for root in roots if not root.exists()]:
         print(f"no such file or folder: {', '.join(absent)}", file=sys.stderr)

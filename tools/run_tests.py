@@ -1,8 +1,8 @@
-"""Runs the tests that this machine can run, and says which ones it left out and why.
+"""Runs the tests that this machine can run, and prints which ones it left out, and why.
 
-`python tools/run_tests.py quick` runs what needs no engine, `rest` the other kinds, `quick rest` all of them. With
-`CI=true` the built wheel is tested instead of the tree, from a folder without the packages, and leaving anything out
-(a kind of test, or a skipped test) is a failure.
+`python tools/run_tests.py quick` runs the tests that need no engine, `rest` the other kinds, `quick rest` all. With
+`CI=true` it tests the built wheel instead of the tree, from a folder without the packages, and it is a failure to leave
+anything out (a kind of test, or a skipped test).
 """
 
 from __future__ import annotations
@@ -47,18 +47,18 @@ KINDS = (*QUICK, *REST)
 
 TESTS_SIDE_BY_SIDE = ("-n", "4", "--dist", "worksteal")
 FILES_SIDE_BY_SIDE = ("-n", "3", "--dist", "loadfile", "--no-loadscope-reorder")
-"""For tests that share a server within their file. `tests/conftest.py` says which files begin first.
+"""For tests that share a server within their file. `tests/conftest.py` decides which files begin first.
 
-More than there are cores, for most of these tests wait: for servers that start, and for sessions that end.
+There are more processes than cores, because most of these tests wait: for servers to start, and for sessions to end.
 """
 
 
 def python_with_the_wheel() -> Path:
     """Build the wheel and install it into a fresh environment; return its Python.
 
-    The dependencies are those of the environment that this program runs in, found by a path file. Such a file adds a
-    folder and does not read the path files in it, so the packages of the tree, which are installed there as editable,
-    stay out of reach: `nothing_left_out` looks.
+    The dependencies are those of the environment of this program, which a path file adds. The path files in that folder
+    are not read, so that the packages of the tree, which are installed there as editable, cannot be imported;
+    `nothing_left_out` checks that.
     """
     wheels, environment = BUILD / "wheels", BUILD / "wheel-venv"
     shutil.rmtree(wheels, ignore_errors=True)
@@ -74,12 +74,12 @@ def python_with_the_wheel() -> Path:
 
 
 def c_compiler() -> str | None:
-    """Return the program that compiles what tests load before libc, if there is one."""
+    """Return the C compiler for the libraries that tests load before libc, None if there is none."""
     return shutil.which("cc") or shutil.which("gcc")
 
 
 def missing_for_engines() -> str:
-    """Fetch the engines that are not there yet; say what keeps their tests from running, empty when nothing does."""
+    """Fetch the engines that are missing; return the reason why their tests cannot run, "" if they can."""
     if commands := [command for command in ("java", "mvn", "go") if shutil.which(command) is None]:
         return f"{' and '.join(commands)} not on PATH: install Java 17, Maven and Go"
     fetched = subprocess.run([sys.executable, str(ROOT / "tools" / "fetch_engines.py")], check=False)
@@ -87,27 +87,27 @@ def missing_for_engines() -> str:
 
 
 def missing_for_deployment() -> str:
-    """Build helm and docker-compose where they are not there yet; say what keeps the deployment tests from running."""
+    """Build helm and docker-compose if they are missing; return why the deployment tests cannot run, "" if they can."""
     if reason := fetch_tools.missing():
         return reason
     return "helm or docker-compose could not be built (see above)" if fetch_tools.main() else ""
 
 
 JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""For every JVM: it compiles quickly instead of well, and is there in half the time, as befits a server of minutes."""
+"""For every JVM: it compiles quickly instead of well and starts in half the time, which suits short-lived servers."""
 
 
 MEMORY = Path("/dev/shm")  # noqa: S108 - in a folder that only this user may read
 """A file system in memory, where there is one: a log's fsync takes microseconds there, and milliseconds on a disk."""
 MEMORY_BYTES = 4 * 2**30
-"""Free there, or it is not used: pytest keeps the folders of all tests until they have ended."""
+"""MEMORY is used only if it has this many free bytes: pytest keeps the folders of all tests until they have ended."""
 FEW_AUTHORITIES = ROOT / "tests" / "data" / "authority.pem"
-"""All that a client trusts that is not told whom: the authorities of the system take 30 ms for each client to read."""
+"""The authorities that clients trust by default in the tests: each client takes 30 ms to read those of the system."""
 
 
 @contextmanager
 def in_memory() -> Iterator[dict[str, str]]:
-    """Give the variable that names a folder for temporary files in memory, if there is room; remove it afterwards."""
+    """Yield the variable that names a folder for temporary files in memory, if there is room; remove it afterwards."""
     usable = MEMORY.is_dir() and os.access(MEMORY, os.W_OK | os.X_OK)
     if not usable or shutil.disk_usage(MEMORY).free < MEMORY_BYTES or "TMPDIR" in os.environ:
         yield {}
@@ -117,7 +117,7 @@ def in_memory() -> Iterator[dict[str, str]]:
 
 
 def run(python: Path, kinds: tuple[str, ...], *options: str, wheel: bool) -> bool:
-    """Run pytest over the kinds; true when every test passed and there was at least one."""
+    """Run pytest over the kinds; return whether every test passed and there was at least one."""
     BUILD.mkdir(exist_ok=True)
     with parts.measured(f"test: {' '.join(kinds)}"), ExitStack() as exits:
         variables: dict[str, str] = {}
@@ -134,7 +134,7 @@ def _passes(python: Path, kinds: tuple[str, ...], *options: str, wheel: bool, va
     paths = os.pathsep.join(filter(None, [str(ROOT / "tools"), os.environ.get("PYTHONPATH")]))
     environment = {"JDK_JAVA_OPTIONS": JAVA_OPTIONS, **os.environ}
     environment |= {"PROCESSOR_TIME": str(written), "PYTHONPATH": paths} | variables
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # every process would compile everything again
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # with it, every process would compile everything again
     if not wheel:
         return subprocess.run([*command, *folders], cwd=ROOT, env=environment, check=False).returncode == 0
     elsewhere = BUILD / "elsewhere"
@@ -144,13 +144,13 @@ def _passes(python: Path, kinds: tuple[str, ...], *options: str, wheel: bool, va
 
 
 def quick(python: Path, *, wheel: bool) -> tuple[list[str], dict[str, str]]:
-    """Run the tests that need no engine; return the kinds that failed, and what was left out with its reason."""
+    """Run the tests that need no engine; return the kinds that failed, and the reason for each kind left out."""
     passed = run(python, QUICK, *TESTS_SIDE_BY_SIDE, wheel=wheel)
     return [] if passed else [" ".join(QUICK)], {}
 
 
 def rest(python: Path, *, wheel: bool) -> tuple[list[str], dict[str, str]]:
-    """Run the other tests, as far as there is what they need; return what `quick` does."""
+    """Run the other tests as far as their programs are installed; return the same as `quick`."""
     left_out: dict[str, str] = {}
     with parts.measured("engines: fetched or built"):
         engines, deployment = missing_for_engines(), missing_for_deployment()
@@ -168,7 +168,7 @@ def rest(python: Path, *, wheel: bool) -> tuple[list[str], dict[str, str]]:
 
 
 def main() -> int:
-    """Run the parts, the second even when the first failed, so that one run tells all; return the exit code."""
+    """Run the parts, the second even if the first failed, so that one run shows all; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="+", choices=("quick", "rest"))
     parts: list[str] = parser.parse_args().parts

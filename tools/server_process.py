@@ -1,4 +1,4 @@
-"""A server of another project in a process of its own: what its kinds have in common, which is how they end."""
+"""A server of another project in a process of its own: the part that all kinds share, which is how they end."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ class ServerProcess:
     """One server; it keeps its data when it is started again."""
 
     def __init__(self, directory: Path) -> None:
-        """Take its folder, which may be that of an earlier run; start nothing."""
+        """Take its folder, which may be that of an earlier run, and start nothing."""
         self.output = directory / "output.txt"
         self._directory = directory
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
     def pid(self) -> int:
-        """The process; it must have been launched."""
+        """The id of its process. Raises RuntimeError if it was not launched."""
         return self._launched().pid
 
     @property
     def exit_code(self) -> int | None:
-        """How its process ended, None while it runs or before it was launched."""
+        """The exit code of its process, None while it runs or before it was launched."""
         return self._process.poll() if self._process is not None else None
 
     @property
@@ -37,11 +37,11 @@ class ServerProcess:
         return self._process is not None and self._process.poll() is None
 
     def signal(self, number: int) -> None:
-        """Send its process a signal: SIGSTOP lets it stand still, SIGCONT go on."""
+        """Send a signal to its process: SIGSTOP freezes it, SIGCONT lets it continue."""
         self._launched().send_signal(number)
 
     def stop(self) -> None:
-        """End it, gracefully if it goes within ten seconds."""
+        """End it, gracefully if it ends within ten seconds."""
         if self._process is not None:
             self._process.terminate()
             try:
@@ -51,14 +51,14 @@ class ServerProcess:
             self._process = None
 
     def kill(self) -> None:
-        """End it at once, without a warning."""
+        """End it at once."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
             self._process = None
 
     def _run(self, command: Sequence[str], env: Mapping[str, str] | None = None, *, own_session: bool) -> None:
-        """Start a program in the folder. In a session of its own it does not hear of a terminal's Ctrl-C."""
+        """Start a program in the folder. In a session of its own it does not receive a terminal's Ctrl-C."""
         with self.output.open("ab") as output:
             self._process = subprocess.Popen(
                 command, stdout=output, stderr=output, cwd=self._directory, env=env, start_new_session=own_session

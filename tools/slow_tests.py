@@ -1,7 +1,7 @@
-"""Runs the tests that need no engine, and prints those that take more than a second of processor time, with why.
+"""Runs the tests that need no engine, and prints those that take more than a second of processor time, with reasons.
 
-The reasons stand in `tests/slow.txt`, a line a test: its name, and why it is worth its time. The measured file of an
-earlier `make test` may be given instead: `slow_tests.py build/processor-time-unit.txt`.
+The reasons are in `tests/slow.txt`, a line for each test: its name, and why it is worth its time. To run no tests, give
+the file that an earlier `make test` has measured: `slow_tests.py build/processor-time-unit.txt`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ UNKNOWN: Final = "NO REASON: make it quicker, or say in tests/slow.txt why it is
 
 
 def reasons() -> dict[str, str]:
-    """Return why each test that is known to be slow is worth it, by `file.py::test`."""
+    """Return the reason for each test that is known to be slow, by `file.py::test`."""
     lines = (line.partition(" ") for line in REASONS.read_text(encoding="utf-8").splitlines() if line)
     return {test: why for test, _, why in lines}
 
@@ -35,7 +35,7 @@ def slow(measured: Path) -> list[tuple[float, str]]:
 
 
 def main() -> int:
-    """Print the table."""
+    """Print the slow tests; return the exit code."""
     if len(sys.argv) == 1:
         subprocess.run([sys.executable, str(ROOT / "tools" / "run_tests.py"), "quick"], cwd=ROOT, check=False)
     known = reasons()

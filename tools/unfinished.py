@@ -1,4 +1,4 @@
-"""A folder for what is being fetched or built: one process at a time, and nothing of it stays, however it ends."""
+"""A folder for files that are being fetched or built, by one process at a time; it is removed however that ends."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ LOCK = "lock"
 
 @contextmanager
 def unfinished(home: Path) -> Iterator[Path]:
-    """Make a folder in `home`, which has the lock of `home.parent` while the block lasts; what is done is moved out.
+    """Make a folder in `home` and take the lock of `home.parent` for the block, which moves out what is complete.
 
-    Waits for a process that has the lock: what was missing may be there then. What such a process left behind when it
-    was killed is deleted. One lock for all, because Maven's own repository does not like two at once either.
+    It waits for a process that has the lock; the missing files may exist afterwards. It deletes the folder of a process
+    that was killed. All engines share one lock, because Maven's own repository does not allow two processes either.
     """
     home.mkdir(parents=True, exist_ok=True)
     with (home.parent / LOCK).open("w") as lock:

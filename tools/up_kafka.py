@@ -1,7 +1,7 @@
 """Runs a Kafka broker, Weaviate and two workers in the foreground: `make up-kafka`, or `python tools/up_kafka.py`.
 
-The engines come from the cache that `make engines` fills; what is missing there is fetched first. Ctrl-C, SIGTERM, or
-the end of any of the processes ends all of them. A second start finds what the first one has kept.
+The engines come from the cache that `make engines` fills; those missing there are fetched first. Ctrl-C, SIGTERM, or
+the end of any of the processes ends all of them. The data stay for the next start.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SAMPLE = ROOT / "mnemolog" / "sample" / "events.jsonl"
 START_S = 120.0
 STOP_S = 40.0
-"""Longer than a worker takes at most."""
+"""Longer than a worker takes to stop."""
 LOOK_S = 0.2
 OURS = (
     "MNEMOLOG_KAFKA_",
@@ -42,7 +42,7 @@ OURS = (
     "MNEMOLOG_REPLICATION_FACTOR",
     "MNEMOLOG_WEAVIATE_API_KEY",
 )
-"""Settings of another installation, which would keep the workers from these engines; all others reach the workers."""
+"""Settings of another installation, which would lead the workers to other engines; all others are passed to them."""
 INNER = (
     "Kafka's controller",
     "Weaviate's gossip",
@@ -70,11 +70,11 @@ Try, in another terminal, after `. .venv/bin/activate`:
 
 
 class Stopped(Exception):
-    """A signal asked for the end."""
+    """A signal asked this program to end."""
 
 
 class Failed(Exception):
-    """The message says what could not be started, or has ended, and where to look."""
+    """A process could not be started, or has ended; the message says which, and where to look."""
 
 
 class Part(Protocol):
@@ -84,11 +84,11 @@ class Part(Protocol):
 
     @property
     def exit_code(self) -> int | None:
-        """How it ended, None while it runs."""
+        """Its exit code, None while it runs."""
         ...
 
     def stop(self) -> None:
-        """End it in its own time."""
+        """End it gracefully."""
         ...
 
     def kill(self) -> None:
@@ -100,7 +100,7 @@ class Worker:
     """A `mnemolog up` in a process of its own, with a folder and ports of its own."""
 
     def __init__(self, folder: Path, port: int, inner_port: int, environment: Mapping[str, str]) -> None:
-        """Start nothing. The environment names what the workers share; the other one is answered at the inner port."""
+        """Start nothing. The environment has the shared settings; the other worker connects to the inner port."""
         self.output = folder / "output.txt"
         self.url = f"http://127.0.0.1:{port}"
         self._folder = folder
@@ -112,11 +112,11 @@ class Worker:
 
     @property
     def exit_code(self) -> int | None:
-        """How it ended, None while it runs."""
+        """Its exit code, None while it runs."""
         return self._process.poll() if self._process is not None else None
 
     def launch(self) -> None:
-        """Start without waiting, in a session of its own: it does not hear of a terminal's Ctrl-C."""
+        """Start without waiting, in a session of its own, so that it does not receive a terminal's Ctrl-C."""
         self._folder.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, "-m", "mnemolog", "up"]
         with self.output.open("ab") as output:
@@ -125,7 +125,7 @@ class Worker:
             )
 
     def is_ready(self) -> bool:
-        """Tell whether it answers requests."""
+        """Return whether it answers requests."""
         connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=5)
         try:
             connection.request("GET", "/health/ready")
@@ -136,12 +136,12 @@ class Worker:
             connection.close()
 
     def ask_to_stop(self) -> None:
-        """Ask it to leave the group and end; do not wait."""
+        """Ask it to leave the group and end, without waiting."""
         if self._process is not None:
             self._process.terminate()
 
     def stop(self) -> None:
-        """End it, gracefully if it goes in time."""
+        """End it, gracefully if it ends in time."""
         self.ask_to_stop()
         if self._process is not None:
             try:
@@ -177,7 +177,7 @@ class Installation:
         self._environment = {k: v for k, v in os.environ.items() if not k.startswith(OURS)}
         self._environment.setdefault("MNEMOLOG_ENCRYPTION", "off")
         self._environment |= {"MNEMOLOG_BROKER": f"kafka://{self.kafka.address}", "MNEMOLOG_INDEX": self.weaviate.url}
-        proof = {"MNEMOLOG_CLUSTER_SECRET": token_hex(32)}  # for this start: the workers go by it to know each other
+        proof = {"MNEMOLOG_CLUSTER_SECRET": token_hex(32)}  # for this start: the workers recognise each other by it
         self.workers = [
             Worker(self._folder / f"worker-{number}", port, inner_port, self._environment | proof)
             for number, (port, inner_port) in enumerate(zip(options.worker_ports, between, strict=True), start=1)
@@ -185,13 +185,13 @@ class Installation:
 
     @property
     def parts(self) -> dict[str, Part]:
-        """The processes by name, those last that the others need."""
+        """The processes by name; those that others need come last."""
         workers = {f"worker {number}": worker for number, worker in enumerate(self.workers, start=1)}
         return {**workers, "Weaviate": self.weaviate, "Kafka": self.kafka}
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep a second start from the folder. Raises Failed when another one runs there."""
+        """Lock the folder against a second start. Raises Failed if another one runs there."""
         self._folder.mkdir(parents=True, exist_ok=True)
         with (self._folder / "lock").open("w") as lock:
             try:
@@ -201,7 +201,7 @@ class Installation:
             yield
 
     def require_ports(self) -> None:
-        """Raise Failed for a port that another program has, or that was given twice."""
+        """Raise Failed if another program has one of the ports, or if one was given twice."""
         given: dict[int, str] = {}
         for option, port in self._ports.items():
             if port in given:
@@ -242,7 +242,7 @@ class Installation:
             time.sleep(LOOK_S)
 
     def announce(self) -> None:
-        """Say where everything is, and what to try."""
+        """Print where everything is, and what to try."""
         one, two = (worker.url for worker in self.workers)
         places = {"broker": self.kafka.address, "weaviate": self.weaviate.url, "one": one, "two": two}
         print(READY.format(**places, folder=shown(self._folder), sample=shown(SAMPLE)), flush=True)
@@ -254,13 +254,13 @@ class Installation:
             time.sleep(LOOK_S)
 
     def require_all(self) -> None:
-        """Raise Failed for a process that has ended."""
+        """Raise Failed if a process has ended."""
         for name, part in self.parts.items():
             if part.exit_code is not None:
                 raise Failed(f"{name} has ended with exit code {part.exit_code}: see {shown(part.output)}")
 
     def stop(self) -> None:
-        """End all, first those that need the others; a second signal kills what is left."""
+        """End all, those first that need others; a second signal kills the rest."""
         try:
             for worker in self.workers:
                 worker.ask_to_stop()
@@ -282,19 +282,19 @@ class Installation:
 
 
 def shown(path: Path) -> str:
-    """Return a path as a person would type it here."""
+    """Return a path as a person would type it in this folder."""
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
 
 
 def fetch() -> None:
-    """Fetch the engines that are not in the cache; goes on where it was stopped. Raises EngineUnavailableError."""
+    """Fetch the engines that are not in the cache, and continue an interrupted fetch. Raises EngineUnavailableError."""
     found("java", "Kafka", "Java 17")
     fetch_kafka(CACHE / "kafka")
     fetch_weaviate(CACHE / "weaviate")
 
 
 def arguments() -> argparse.ArgumentParser:
-    """Describe the options."""
+    """Return the parser of the options."""
     parser = argparse.ArgumentParser(
         prog="make up-kafka OPTIONS=…", description="Runs Kafka, Weaviate and two workers until Ctrl-C."
     )
@@ -310,7 +310,7 @@ def arguments() -> argparse.ArgumentParser:
 
 
 def main() -> int:
-    """Run until a signal, which is exit code 0, or until something fails: 1."""
+    """Run until a signal and return 0, or until something fails and return 1."""
     options = arguments().parse_args()
 
     def stop(number: int, _frame: object) -> NoReturn:

@@ -1,7 +1,8 @@
-"""Writes helm/mnemolog/values.schema.json from the comments of values.yaml; `--check` only says whether it is fresh.
+"""Writes helm/mnemolog/values.schema.json from the comments of values.yaml; `--check` only checks whether it is fresh.
 
-The comment lines right above a key are its description. One that begins with `@schema` holds JSON Schema as a YAML
-mapping, which is laid over what the default tells: its type, and for a mapping its keys, which are all that may be set.
+The comment lines right above a key are its description. A line that begins with `@schema` has JSON Schema as a YAML
+mapping, which takes precedence over the schema from the default. That has its type and, for a mapping, its keys; no
+others may be set.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def _property(key: yaml.Node, node: yaml.Node, value: object, lines: list[str]) 
 
 
 def _comment(line: int, lines: list[str]) -> tuple[str, dict[str, Any]]:
-    """Return the description and the schema that the comment lines right above a line say."""
+    """Return the description and the schema in the comment lines right above a line."""
     first = line
     while first and lines[first - 1].lstrip().startswith("#"):
         first -= 1

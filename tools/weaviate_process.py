@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 CACHE = ENGINES / "weaviate"
 START_S = 180
-"""Only a node that hangs takes so long, or a machine that is very busy."""
+"""Only a node that hangs takes this long, or a machine that is very busy."""
 LOOK_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class WeaviatePorts:
-    """Where a node listens: for its callers `http` and `grpc`, the others for nodes of its cluster."""
+    """The ports of a node: `http` and `grpc` are for clients, the others for nodes of its cluster."""
 
     http: int
     gossip: int
@@ -35,12 +35,12 @@ class WeaviatePorts:
 
 
 def server() -> Path | None:
-    """Return the program, None when it is not there."""
+    """Return the path of the program, None if it is not installed."""
     return max(CACHE.glob("weaviate-server-*"), default=None)
 
 
 def is_installed() -> bool:
-    """Say whether the program is there."""
+    """Return whether the program is installed."""
     return server() is not None
 
 
@@ -48,22 +48,22 @@ class WeaviateProcess(ServerProcess):
     """One node; it keeps its ports and its data when it is started again."""
 
     def __init__(self, directory: Path, ports: WeaviatePorts) -> None:
-        """Take its folder, which may be that of an earlier run; start nothing."""
+        """Take its folder, which may be that of an earlier run, and start nothing."""
         super().__init__(directory)
         self._ports = ports
 
     @property
     def url(self) -> str:
-        """The address as the settings spell it."""
+        """The address in the form of the settings."""
         return f"weaviate://127.0.0.1:{self._ports.http}?grpc={self._ports.grpc}"
 
     def start(self) -> None:
-        """Return when the node says that it is ready."""
+        """Start the node, and return when it is ready. Raises RuntimeError."""
         self.launch()
         self.wait_until_ready()
 
     def launch(self, *, own_session: bool = False) -> None:
-        """Start without waiting. In a session of its own it does not hear of a terminal's Ctrl-C."""
+        """Start without waiting. In a session of its own it does not receive a terminal's Ctrl-C."""
         program = server()
         if program is None:
             raise RuntimeError(f"Weaviate is not in {CACHE}: run `make engines`")
@@ -92,7 +92,7 @@ class WeaviateProcess(ServerProcess):
         }
 
     def wait_until_ready(self) -> None:
-        """Return when the node says that it is ready. Raises RuntimeError."""
+        """Wait until the node is ready. Raises RuntimeError if it ends or takes too long."""
         url = f"http://127.0.0.1:{self._ports.http}/v1/.well-known/ready"
         deadline = time.monotonic() + START_S
         while time.monotonic() < deadline and self.is_running:

@@ -1,10 +1,11 @@
-"""Remembering and inferring, beside mem0 and PowerMem: one embedder and one model behind HTTP for all.
+"""Remembering and inferring, compared with mem0 and PowerMem: one embedder and one model behind HTTP for all.
 
     make bench-peers
 
-Each round measures ours and the peers' in turns. Ours goes through HTTP, and an answer means that the memory is durable
-and found; a peer is called within its own process. The noise is the least and the greatest ratio of the rounds. Behind
-it is the ratio of the floor (`bench/latency.py`) to the peer: the least that could remember in our stack.
+Each round measures our worker and the peers in turns. Ours is called over HTTP, and an answer means that the memory is
+durable and can be found; a peer is called in its own process. The noise is the least and the greatest ratio of the
+rounds. After it comes the ratio to the peer of the floor (`bench/latency.py`), the least that could remember in our
+stack.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ SLOW_MODEL_SECONDS = 0.5
 
 @dataclass(frozen=True)
 class Row:
-    """One comparison: what is done, by how many, and the ratio that is wanted of each peer."""
+    """One comparison: the work, the number of callers and of memories, and the wanted ratio to each peer."""
 
     name: str
     how: Literal["verbatim", "inferred"]
@@ -50,7 +51,7 @@ SLOW = (Row("the same, a model that takes 500 ms", "inferred", CALLERS, SLOW_COU
 
 
 def peer_rate(peer: str, endpoint: str, row: Row) -> tuple[float, int]:
-    """Return how many memories a second a peer adds, and how many were lost."""
+    """Return how many memories per second a peer adds, and how many were lost."""
     python = ROOT / "build" / "peers" / peer / "bin" / "python"
     if not python.exists():
         sys.exit(f"the environment of {peer} is missing: run `make bench-peers`")
@@ -65,14 +66,14 @@ def peer_rate(peer: str, endpoint: str, row: Row) -> tuple[float, int]:
 
 
 async def our_rates(ours: Measured, row: Row) -> tuple[float, float | None]:
-    """Return how many memories a second ours adds, and the floor of remembering; inferring has none."""
+    """Return how many memories per second our worker adds, and the same of the floor; None for inferring."""
     if row.how == "verbatim":
         return await ours.remember(row.callers)
     return (await ours.inferred(row.count))[0], None
 
 
 async def measure(rows: tuple[Row, ...], model_seconds: float) -> None:
-    """Measure rows that have one endpoint, and print them."""
+    """Measure rows that share one endpoint, and print them."""
     command = [sys.executable, "-m", "bench.embedding_stub", str(free_port())]
     with (
         process(command, ROOT, "/bare", MODEL_SECONDS=str(model_seconds)) as endpoint,
@@ -93,7 +94,7 @@ async def measure(rows: tuple[Row, ...], model_seconds: float) -> None:
 
 
 def show(row: Row, peer: str, ours: list[tuple[float, float | None]], peers: list[tuple[float, int]]) -> None:
-    """Print one row, and what its floor would reach: the least that could do the same in our stack."""
+    """Print one row, with the ratio that the floor would reach, the least that could do the same in our stack."""
     ratios = sorted(left / right for (left, _), (right, _) in zip(ours, peers, strict=True))
     right = statistics.median(rate for rate, _ in peers)
     least = sorted(one / right for (_, one), (right, _) in zip(ours, peers, strict=True) if one is not None)

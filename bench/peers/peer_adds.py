@@ -1,10 +1,10 @@
-"""Adds memories to a peer within this process, which is of the peer's own environment; prints how many a second.
+"""Adds memories to a peer in this process, which runs in the peer's own environment; prints how many per second.
 
     python peer_adds.py PEER ENDPOINT FOLDER CALLERS COUNT verbatim|inferred
 
-The peer is `mem0` or `powermem` (with sqlite), each as its documentation sets it up. Callers are threads. Verbatim
-memories are all of one user, inferred ones of a user for each caller. An `add` that raises or stores nothing is counted
-as lost.
+The peer is `mem0` or `powermem` (with sqlite), each set up as its documentation says. Callers are threads. Verbatim
+memories all belong to one user; for inferred ones each caller has its own user. An `add` that raises or stores nothing
+counts as lost.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def powermem(endpoint: str, folder: str) -> Any:  # noqa: ANN401 - a class that 
 
 
 def main() -> None:
-    """Add them, by so many threads."""
+    """Add the memories by CALLERS threads, and print the rate."""
     peer, endpoint, folder, callers, count, how = sys.argv[1:]
     os.environ |= {"MEM0_TELEMETRY": "False", "MEM0_DIR": f"{folder}/home", "OPENAI_API_KEY": "x"}
     store = {"mem0": mem0, "powermem": powermem}[peer](endpoint, folder)

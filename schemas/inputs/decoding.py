@@ -62,7 +62,7 @@ class InRegistryAvro(codec.Undecodable):
 
 
 class ForeignKey(InvalidEvent):
-    """The message is about another user than its key names."""
+    """The message is about a user other than the one that its key names."""
 
 
 def observation_of_record(record: Record) -> Observation:

@@ -32,7 +32,7 @@ def role_of(word: str) -> str:
 
 
 def text_of(content: object, depth: int = _DEEPEST) -> str | None:
-    """Return the text of a content, with one line for each part; None if it holds no text."""
+    """Return the text of a content, with one line for each part; None if it contains no text."""
     if isinstance(content, str):
         return content
     if isinstance(content, list | tuple) and depth:

@@ -183,9 +183,9 @@ def parse_event(
 ) -> Observation:
     """Check one input event and return it as an observation.
 
-    `event_id` is used if the event has none, `accepted_at` if it has no `occurred_at`. The `timezone` of the metadata,
-    if missing, is set to the offset of `occurred_at`, which an instant does not hold, or else to `timezone`; None means
-    that the zone is unknown. UTC is not written if it is the default. Raises InvalidEvent.
+    `event_id` is used if the event has none, and `accepted_at` if it has no `occurred_at`. If the metadata lack a
+    `timezone`, it is set to the offset of `occurred_at`, which the stored instant loses, or else to `timezone`; None
+    means that the zone is unknown. UTC is not written if it is the default. Raises InvalidEvent.
     """
     if not isinstance(raw, dict):
         raise InvalidEvent([Fault("$", "an event must be a JSON object")])

@@ -1,4 +1,4 @@
-"""Fields that one record has from another: those of the same name and type are copied without being spelled again."""
+"""Fields that one dataclass copies from another: those of the same name and type, without listing them again."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Target = TypeVar("Target")
 
 
 def copied_names(source: type, target: type, *, but: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """Return the names of the fields that both dataclasses spell with the same type, in the target's order.
+    """Return the names of the fields that both dataclasses declare with the same type, in the target's order.
 
-    `but` are those that are not copied as they are. Raises ValueError for one of them that would not be copied anyway.
+    `but` names fields that are left out. Raises ValueError if one of them would not be copied anyway.
     """
     types = {field.name: field.type for field in fields(source)}
     same = [field.name for field in fields(target) if types.get(field.name) == field.type]
@@ -25,7 +25,7 @@ def copied_names(source: type, target: type, *, but: tuple[str, ...] = ()) -> tu
 
 
 def copier(names: tuple[str, ...]) -> Callable[[Any], dict[str, Any]]:
-    """Return a function that reads the fields of these names, two at least, from any record that has them."""
+    """Return a function that reads the fields of these names, at least two, from any object that has them."""
     first, *others = names
     read = attrgetter(first, *others)
 
@@ -36,9 +36,9 @@ def copier(names: tuple[str, ...]) -> Callable[[Any], dict[str, Any]]:
 
 
 def builder(target: type[Target], names: tuple[str, ...]) -> Callable[..., Target]:
-    """Return a function that makes a record of another's fields of these names, and of others that are given by name.
+    """Return a function that builds a target from the fields of these names in another object, and from keywords.
 
-    Fields that are neither have the target's default.
+    All other fields have the target's defaults.
     """
     copy = copier(names)
 

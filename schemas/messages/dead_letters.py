@@ -12,16 +12,16 @@ if TYPE_CHECKING:
     from schemas.messages.envelope import Envelope
 
 RETRIED: Final = "retried"
-"""The reason of the letter that says that another one was sent back."""
+"""The reason of a letter that only notes that another letter was sent back."""
 
 TOO_LARGE: Final = "too_large"
-"""The reason of a letter whose record the log does not take, or not whole: it is not sent back."""
+"""The reason of a letter whose record is too large for the log, or for the letter: it is not sent back."""
 
 UNDELIVERED: Final = "undelivered"
-"""The reason of a letter about changes that a webhook's receiver did not take: sent back, they are posted again."""
+"""The reason of a letter about changes that a webhook's receiver did not accept; sent back, they are posted again."""
 
 SENT_BACK_FROM: Final = "mnemolog-sent-back-from"
-"""The header that says where a record that was sent back stood first, however often it was."""
+"""The header with the first position of a record that was sent back, however often."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,19 +35,19 @@ class DeadLetter:
     key: bytes | None = None
     value: bytes
     reason: str
-    """decode, key, body_differs, failed, too_large, undelivered; retried for a note about one that was sent back."""
+    """decode, key, body_differs, failed, too_large, undelivered; retried for a note about a letter sent back."""
     detail: str
 
 
 def headers_in_clear(headers: Headers) -> Headers:
-    """Return of a record's headers those that a sealed one keeps, for headers are not sealed.
+    """Return those of a record's headers that its sealed form keeps: headers are not encrypted.
 
-    A place says no word, and neither do the ids of a trace.
+    Neither a position nor the ids of a trace contain a user's words.
     """
     return tuple(header for header in headers if header[0] == SENT_BACK_FROM or is_trace(*header))
 
 
 def first_position(record: Record) -> str:
-    """Return where a record stood first: two that are one, sent back twice, have it in common."""
+    """Return the first position of a record, which all copies of a record that was sent back share."""
     sent_back = next((value for name, value in record.headers if name == SENT_BACK_FROM), None)
     return str(record.position) if sent_back is None else sent_back.decode(errors="replace")

@@ -9,17 +9,17 @@ if TYPE_CHECKING:
     from schemas.messages.envelope import Envelope
 
 MAX_CHANGES: Final = 1000
-"""Events in one decision; more go on in the next part."""
+"""The most events in one part of a decision; further events are in the next part."""
 REJECTED: Final = "rejected: "
-"""What the reason of a window's outcome begins with when its extraction was rejected."""
+"""The beginning of the reason in the outcome of a window whose extraction was rejected."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What became of one part of the item, and why."""
+    """What the decision did with one subject of its inbox item, and why."""
 
     subject: str
-    """A candidate's number in the answer, or the memory that a command names."""
+    """The number of a candidate in the answer, or the id of the memory that a command names."""
     action: str
     """formed reinforced revised superseded suppressed forgotten restored refused nothing decayed expired
     scheduled cancelled configured raised kept erased"""
@@ -29,7 +29,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """The outcomes and events of one inbox item for one user. The fold says whether it counts."""
+    """The outcomes and events of one inbox item for one user. The fold determines whether it counts."""
 
     envelope: Envelope
     item_id: str
@@ -37,22 +37,22 @@ class Decision:
     item_partition: int
     item_offset: int
     version: int
-    """The user's version that this decision makes: it expects version - 1."""
+    """The user's version after this decision; before it, the user must have version - 1."""
     part: int = 1
     last_part: bool = True
     covered: list[str]
     """The pieces that need no extraction any more."""
     rejected: bool = False
-    """The covered pieces could not be extracted, or only provisionally."""
+    """Whether the covered pieces could not be extracted, or only provisionally."""
     outcomes: list[Outcome]
     events: list[bytes]
-    """Each the single-object encoding of a LedgerEvent."""
+    """Each is the single-object encoding of a LedgerEvent."""
     previous: bytes | None = None
-    """The hash of the user's previous decision as it was appended, empty for the first; None: it is not linked."""
+    """The hash of the user's previous decision as it was appended; empty for the first, None if it is not linked."""
     replaced: bytes | None = None
-    """The hashes of what was appended here, where an erasure took words out: of the decision, then of the record."""
+    """If an erasure removed words: the hashes of what was appended here, of the decision and then of the record."""
 
     @property
     def is_provisional(self) -> bool:
-        """Return whether the rules answered in the model's place, and the model may be asked again."""
+        """Whether the rules answered in place of the model, so that the model may be asked again."""
         return self.rejected and not any(outcome.reason.startswith(REJECTED) for outcome in self.outcomes)

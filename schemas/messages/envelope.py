@@ -1,4 +1,4 @@
-"""The envelope that every message has, and text that is sealed for its user."""
+"""The envelope of messages, and text that is sealed for its user."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 class Envelope:
     """The id, owner, times and cause of a message.
 
-    `recorded_at` is the log's append time: None before the log has the message. `by` is the id of the key that it was
-    sent with: None without keys, and for what nobody sent, such as a tick.
+    `recorded_at` is the log's append time; None until the log has the message. `by` is the id of the API key with which
+    the message was sent; None without keys, and for messages that no caller sent, such as ticks.
     """
 
     event_id: str
@@ -42,12 +42,12 @@ class Envelope:
         owner: Owner | None = None,
         recorded_at: datetime | None = None,
     ) -> Envelope:
-        """Return the envelope of what this message causes; it happens when its cause happened unless said otherwise.
+        """Return the envelope of a message that this one causes, by default at the same effective time.
 
-        It is by whom its cause is by. With another `owner` than the cause's it is of no agent.
+        It has the `by` of this message. With an `owner` other than this message's, it has no agent.
         """
         tenant, user_id = (owner.tenant, owner.user_id) if owner else (self.tenant, self.user_id)
-        # Not `replace`, which takes twice as long: a turn's way needs several.
+        # Not `replace`, which takes twice as long: each turn leads to several envelopes.
         return Envelope(
             event_id=event_id,
             tenant=tenant,
@@ -63,7 +63,7 @@ class Envelope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sealed:
-    """Bytes that belong to the user alone: encrypted with the key named, or in clear without one."""
+    """Bytes that belong to the user alone: encrypted with the named key, or in clear without one."""
 
     key_id: str | None = None
     data: bytes
@@ -75,5 +75,5 @@ class Sealed:
 
     @property
     def text(self) -> str:
-        """The UTF-8 text of what is not encrypted."""
+        """The UTF-8 text of unencrypted bytes."""
         return self.data.decode()

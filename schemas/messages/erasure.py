@@ -13,44 +13,44 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cut:
-    """Where an erasure divides one topic of the user's partition."""
+    """The offset at which an erasure divides one topic in the user's partition."""
 
     topic: str
     before: int
-    """The offset before which nothing of the user counts."""
+    """The offset before which no record of the user counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EraseUser:
-    """Erase a user: everything before the cut, wherever it is on its way.
+    """Erase a user: everything before the cut, however far it has been processed.
 
-    Its sender has ensured that everything appended after the cut is sealed with a key other than those named.
+    Its sender has ensured that everything appended after the cut is sealed with other keys than those named here.
     """
 
     envelope: Envelope
     cut: list[Cut]
-    """For the input topics and the dead letters. In the inbox, this item itself is the cut."""
+    """The cuts in the input topics and the dead letters. In the inbox, this item itself is the cut."""
     key_ids: list[bytes]
-    """The data keys that are destroyed by it."""
+    """The ids of the data keys that the erasure destroys."""
     observations: int
-    """How many of the user's observations there were."""
+    """The number of the user's observations."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserErased:
-    """A user is unknown from here on; who returns begins anew."""
+    """A user is unknown from here on; a user who returns begins anew."""
 
     envelope: Envelope
     cut: list[Cut]
     key_ids: list[bytes]
     erased_at: datetime
-    """Log time. Nothing logged up to then is remembered any more, whenever its extraction comes."""
+    """Log time. Nothing logged up to then is remembered any more, however late its extraction comes."""
     observations: int
-    """How many there were."""
+    """The number of erased observations."""
     memories: int
-    """How many there were, in any status."""
+    """The number of erased memories, in any status."""
     active: int
-    """How many of them were in the index."""
+    """The number of erased memories that were in the index."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,22 +60,22 @@ class EraseMemory:
     envelope: Envelope
     memory_id: str
     event_ids: list[str]
-    """The observations: they are no longer known, and not accepted again."""
+    """The ids of these observations, which are no longer known, and are not accepted again."""
     letters: list[str]
-    """The dead letters that contain words of these observations."""
+    """The ids of the dead letters that contain words of these observations."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryErased:
-    """A memory and its observations are unknown from here on, and what the log has of their words is overwritten."""
+    """A memory and its observations are unknown from here on, and their words in the log are overwritten."""
 
     envelope: Envelope
     memory_id: str
     event_ids: list[str]
     letters: list[str]
     kept: list[str]
-    """Other memories that came from the same observations; they stay, in their own words."""
+    """The ids of other memories that came from the same observations; they stay, with their own texts."""
     erased_at: datetime
     """Log time."""
     was_active: bool
-    """Whether it was in the index."""
+    """Whether the memory was in the index."""

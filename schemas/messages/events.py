@@ -1,4 +1,4 @@
-"""Events that decisions carry, a closed union. Events carry the answer; folds assign."""
+"""The events that decisions carry, a closed union. Events contain results, which folds only assign."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryFormed:
-    """A memory came to be; born superseded when `superseded_by` is set."""
+    """A memory was formed; with `superseded_by`, it is superseded from the beginning."""
 
     envelope: Envelope
     memory_id: str
@@ -41,25 +41,25 @@ class MemoryFormed:
     session_id: str | None = None
     pieces: list[str]
     happened_at: datetime
-    """The memory's `occurred_at`: the answer's date, else the first cited effective time."""
+    """The memory's `occurred_at`: the date in the answer, else the effective time of the first cited piece."""
     formed_at: datetime
-    """The latest effective time cited."""
+    """The latest effective time of the cited pieces."""
     expires_at: datetime | None = None
     superseded_by: str | None = None
     metadata: Sealed | None = None
     about: Sealed | None = None
-    """Whom or what it is about; None: the user."""
+    """The person or thing that it is about; None: the user."""
     speaker: Sealed | None = None
-    """Who said it of themselves, where that is not the user."""
+    """The speaker who stated it about themselves, if that was not the user."""
     confirmed: bool = True
-    """Whether it surely stems from what was said."""
+    """Whether it certainly stems from what was said."""
     becomes: str | None = None
-    """Of a plan: the attribute that it gives its value from its day on."""
+    """For a plan, the attribute that gets its value on the planned day."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryImported:
-    """A memory that was kept elsewhere came to be here, as it was there; its effective time is `formed_at`."""
+    """A memory of another system was formed here, as it was there; its effective time is `formed_at`."""
 
     envelope: Envelope
     memory_id: str
@@ -67,7 +67,7 @@ class MemoryImported:
     source_user: str
     source_memory: str
     source_type: str | None = None
-    """What it came from there; here it came from an import."""
+    """Its source type in the other system; here it is `import`."""
     scope: str
     kind: str
     memory_type: str
@@ -97,7 +97,7 @@ class MemoryImported:
     expires_at: datetime | None = None
     status: str
     superseded_by: str | None = None
-    """Of a superseded one; it may name a memory that was not imported, or not yet."""
+    """The memory that superseded it, which may not have been imported, or not yet."""
     forgotten_at: datetime | None = None
     metadata: Sealed | None = None
     about: Sealed | None = None
@@ -109,7 +109,7 @@ class MemoryImported:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryReinforced:
-    """A known memory was met again; the numbers are those after it."""
+    """A known memory was stated again, restored or recalled; the counts are those after it."""
 
     envelope: Envelope
     memory_id: str
@@ -119,22 +119,21 @@ class MemoryReinforced:
     recall_count: int
     last_accessed_at: datetime
     source_ids: list[str]
-    """Observations that join the memory's sources."""
+    """Observations that are added to the memory's sources."""
     pieces: list[str]
     met_in: Sealed | None = None
-    """Where it was met by now besides where it was formed: a JSON list of objects, with the `session_id` and `metadata`
-    that differ. None leaves it as it is."""
+    """The places where it was stated after its forming: a JSON list of objects, with the `session_id` and the
+    `metadata` that differ from those of the memory. None leaves the list as it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryRevised:
-    """A memory's contents changed; None leaves a field as it is. With `memory_type` comes `expires_at`."""
+    """A memory's contents changed; None leaves a field as it is. A `memory_type` also sets `expires_at`."""
 
     envelope: Envelope
     memory_id: str
     reason: str
-    """edited, merged, begun (what was planned is so now), left (a session), or shared: then the envelope's agent is
-    whom it was shared with."""
+    """edited, merged, begun (a plan whose day has come), left (a session), or shared (with the envelope's agent)."""
     content: Sealed | None = None
     content_hash: str | None = None
     vector: Sealed | None = None
@@ -152,19 +151,19 @@ class MemoryRevised:
     pieces: list[str]
     event_type: str | None = None
     emotion: str | None = None
-    """Empty, as `event_type`: the memory is left without."""
+    """An empty `emotion` or `event_type` is removed from the memory."""
     metadata: Sealed | None = None
-    """All of it, as a JSON object."""
+    """All metadata after the change, as a JSON object."""
     sets_expiry: bool = False
-    """Whether `expires_at` is meant without a memory type: None then says that the memory does not expire."""
+    """Whether `expires_at` applies even without a memory type; None then means that the memory does not expire."""
     attribute: str | None = None
-    """That of a plan which has begun."""
+    """For a plan that has begun, the attribute that has its value from now on."""
     about: Sealed | None = None
-    """Whom or what it is about; empty: the user."""
+    """The person or thing that it is about; empty: the user."""
     met_in: Sealed | None = None
-    """As in a MemoryReinforced."""
+    """As in MemoryReinforced."""
     session_id: str | None = None
-    """Of the place that is the first one now, where it left the one in which it was formed."""
+    """The session of the place that is now the first one, if the memory has left the place where it was formed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,7 +177,7 @@ class MemorySuperseded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryDecayed:
-    """A tick made a memory fade: the importance or strength that is stored went from before to after."""
+    """A tick made a memory fade: its stored importance or strength changed from `before` to `after`."""
 
     envelope: Envelope
     memory_id: str
@@ -204,7 +203,7 @@ class MemoryExpired:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryForgotten:
-    """The user wanted it forgotten."""
+    """The user wanted the memory forgotten."""
 
     envelope: Envelope
     memory_id: str
@@ -212,7 +211,7 @@ class MemoryForgotten:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryRestored:
-    """A forgotten or expired memory is back; superseded when a newer value holds its place."""
+    """A forgotten or expired memory is back; with `superseded_by`, a newer value has its place."""
 
     envelope: Envelope
     memory_id: str
@@ -223,7 +222,7 @@ class MemoryRestored:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntimacyKept:
-    """How close the user and the envelope's agent were when a turn last said so: it outlives that turn."""
+    """The intimacy of the user and the envelope's agent, as the last turn with one gave it; it outlives that turn."""
 
     envelope: Envelope
     intimacy: float
@@ -234,7 +233,7 @@ class IntimacyKept:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TickApplied:
-    """Every user of the partition has met the tick; later decisions of it are void."""
+    """The tick was applied to every user of the partition; later decisions about it are void."""
 
     envelope: Envelope
     tick_id: str
@@ -242,9 +241,9 @@ class TickApplied:
     """A policy of decay, `retention` or `wake`."""
     as_of: datetime
     decayed: int
-    """Memories whose importance or strength the tick lowered."""
+    """The number of memories whose importance or strength the tick lowered."""
     expired: int
-    """Memories that it made expire; for `retention` the observations that it removed."""
+    """The number of memories that the tick made expire; for `retention`, of the observations that it removed."""
 
 
 MemoryEvent: TypeAlias = (

@@ -1,4 +1,4 @@
-"""Items of the inbox, which the remember agent decides: candidates, commands and ticks, a closed union."""
+"""Items of the inbox, on which the remember agent decides: candidates, commands and ticks, a closed union."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoveredPiece:
-    """A piece of the window that was extracted from, with the times of its observation."""
+    """A piece of the extracted window, with the times of its observation."""
 
     piece_id: str
     by_user: bool
-    """Said by the user. Not the assistant's words; nor what a screen or an article shows, except in older logs."""
+    """Whether the user said it, and not the assistant or, except in older logs, a screen or an article."""
     occurred_at: datetime
     """Effective time."""
     recorded_at: datetime
     """Log time."""
     position: str | None = None
-    """Where the observation stands; None in older logs."""
+    """The position of the observation; None in older logs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """Something proposed to be remembered."""
+    """A proposal for a memory, with its vector."""
 
     content: Sealed
     vector: Sealed
-    """Of unit length, as `projections/embedding/stored_vector.py` says: little-endian float32, or int8."""
+    """Of unit length, encoded as `projections/embedding/stored_vector.py` says: little-endian float32, or int8."""
     kind: str
     category: str
     memory_type: str
@@ -48,30 +48,30 @@ class Candidate:
     key_dialogue: Sealed | None = None
     """A JSON list of strings."""
     occurred_on: str | None = None
-    """ISO date; of a plan that was said with an hour, the instant in UTC."""
+    """An ISO date; for a plan with an hour, the instant in UTC."""
     pieces: list[str]
-    """The pieces that it cites, of those covered; never empty."""
+    """The covered pieces that it cites; never empty."""
     shape: str | None = None
     """`single` or `map`: the shape that a policy gives the attribute. None: that of the vocabulary, or a list."""
     metadata: Sealed | None = None
-    """A JSON object, from the metadata of what it cites."""
+    """A JSON object, from the metadata of the observations that it cites."""
     about: Sealed | None = None
-    """Whom or what it is about, as the user would name it; None: the user."""
+    """The person or thing that it is about, as the user would name it; None: the user."""
     speaker: Sealed | None = None
-    """Who said it of themselves, where that is not the user."""
+    """The speaker who stated it about themselves, if that was not the user."""
     replaces: list[str] = field(default_factory=list)
-    """Ids of known memories whose present value this one takes over."""
+    """The ids of known memories whose present value this candidate replaces."""
     ends: list[str] = field(default_factory=list)
-    """Ids of known memories that are no longer so because of it."""
+    """The ids of known memories that are no longer true because of this candidate."""
     confirmed: bool = True
-    """Whether it surely stems from what was said."""
+    """Whether it certainly stems from what was said."""
     becomes: str | None = None
-    """Of a plan: the attribute that it gives its value from the day `occurred_on` on."""
+    """For a plan, the attribute that gets its value on the day `occurred_on`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelTokens:
-    """What one model took for an answer."""
+    """The tokens that one model used for an answer."""
 
     model: str
     tokens_in: int
@@ -80,7 +80,7 @@ class ModelTokens:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CandidatesExtracted:
-    """An extractor's answer to one window: a fact that no replay asks for again."""
+    """An extractor's answer to one window, recorded so that no replay asks for it again."""
 
     envelope: Envelope
     session_id: str | None = None
@@ -97,11 +97,11 @@ class CandidatesExtracted:
     covered: list[CoveredPiece]
     candidates: list[Candidate]
     provisional: bool = False
-    """The rules answered in the model's place, whose budget was spent or who refused: it may be extracted again."""
+    """Whether the rules answered because the model refused or had no budget: the window may be extracted again."""
     tokens_by_model: list[ModelTokens] = field(default_factory=list)
-    """The tokens above by model, where another one than `model` took some of them; else []."""
+    """The tokens above by model, if a model other than `model` used some of them; else []."""
     shown: list[str] = field(default_factory=list)
-    """Ids of the memories that the prompt showed, in its order."""
+    """The ids of the memories that the prompt showed, in its order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,12 +117,12 @@ class ExtractionRejected:
     tokens_out: int = 0
     covered: list[CoveredPiece]
     tokens_by_model: list[ModelTokens] = field(default_factory=list)
-    """The tokens above by model, where another one than `model` took some of them; else []."""
+    """The tokens above by model, if a model other than `model` used some of them; else []."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RememberFact:
-    """Remember this as it is."""
+    """Remember a text as it is."""
 
     envelope: Envelope
     content: Sealed
@@ -139,22 +139,22 @@ class RememberFact:
     metadata: Sealed | None = None
     """A JSON object."""
     expires_at: datetime | None = None
-    """None: what the memory type says."""
+    """None: the expiry of its memory type."""
     about: Sealed | None = None
-    """Whom or what it is about; None: the user."""
+    """The person or thing that it is about; None: the user."""
     read: bool = False
-    """Whether the attribute and the value were read in the content, and not given."""
+    """Whether the attribute and the value were read from the content, not given."""
     occurred_on: str | None = None
-    """The ISO date that was read in the content; of a plan with an hour, the instant in UTC. None: when it was sent."""
+    """The ISO date read from the content; for a plan with an hour, the instant in UTC. None: when it was sent."""
     ends: list[str] = field(default_factory=list)
-    """Ids of known memories that are no longer so because of what was read."""
+    """The ids of known memories that are no longer true because of what was read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviseMemory:
-    """Change what is given; None leaves a field as it is.
+    """Change the given fields of a memory; None leaves a field as it is.
 
-    One that changes nothing shares the memory with its envelope's agent.
+    A command that changes nothing shares the memory with the envelope's agent.
     """
 
     envelope: Envelope
@@ -171,12 +171,12 @@ class ReviseMemory:
     emotion: str | None = None
     emotion_intensity: float | None = None
     key_dialogue: Sealed | None = None
-    """A JSON list of lines. Empty, as an empty word above, it leaves the memory without."""
+    """A JSON list of lines. An empty list is removed from the memory, as is an empty `event_type` or `emotion`."""
     metadata: Sealed | None = None
-    """A JSON object: its members are set, and those that are null are taken away."""
+    """A JSON object: its members are set, and those that are null are removed."""
     expires_at: datetime | None = None
     sets_expiry: bool = False
-    """Whether `expires_at` is meant: None then says that the memory does not expire."""
+    """Whether `expires_at` applies; None then means that the memory does not expire."""
     about: Sealed | None = None
     """Empty: the user."""
 
@@ -188,7 +188,7 @@ class ForgetMemory:
     envelope: Envelope
     memory_id: str
     session_id: str | None = None
-    """Only there: where it was met in other sessions too, it stays in those."""
+    """If the memory was stated in other sessions too, it is forgotten only in this one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,7 +201,7 @@ class RestoreMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordRecall:
-    """An agent was shown these memories; `occurred_at` is the query's time."""
+    """Record that an agent was shown these memories; `occurred_at` is the query's time."""
 
     envelope: Envelope
     memory_ids: list[str]
@@ -209,20 +209,20 @@ class RecordRecall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportMemory:
-    """Remember a snapshot of a memory that was kept elsewhere: it names its source.
+    """Remember a memory snapshot of another system, which names its source.
 
-    The envelope's `occurred_at` is when it was imported, its `agent_id` that of the memory here.
+    The envelope's `occurred_at` is the time of the import, and its `agent_id` is the memory's agent here.
     """
 
     envelope: Envelope
     source_system: str
-    """Such as mnemolog, evatar, luna, powermem, chromadb."""
+    """The other system, such as mnemolog, evatar, luna, powermem or chromadb."""
     source_user: str
-    """Whose it was there."""
+    """The memory's user in the other system."""
     source_memory: str
-    """Its id there."""
+    """The memory's id in the other system."""
     source_type: str | None = None
-    """What it came from there: chat, photo, inferred or manual."""
+    """The memory's source type in the other system: chat, photo, inferred or manual."""
     content: Sealed
     vector: Sealed
     embedding_model: str
@@ -248,27 +248,27 @@ class ImportMemory:
     """The memory's `occurred_at`."""
     formed_at: datetime
     said_at: datetime | None = None
-    """When it was last said, which orders the values of a single slot; None: `formed_at`."""
+    """When it was last stated, which orders the values of a slot; None: `formed_at`."""
     last_accessed_at: datetime
     restored_at: datetime | None = None
     expires_at: datetime | None = None
-    """Of a short_term memory only; None: 48 hours after `formed_at`."""
+    """Only for a short_term memory; None: 48 hours after `formed_at`."""
     status: str = "active"
-    """What it was there: active, expired, forgotten or superseded."""
+    """The memory's status in the other system: active, expired, forgotten or superseded."""
     superseded_by: str | None = None
-    """The memory here that holds a superseded one's place."""
+    """For a superseded memory, the memory here that has its place."""
     forgotten_at: datetime | None = None
-    """When a forgotten one was forgotten; None: when the log took this."""
+    """When a forgotten memory was forgotten; None: the log time of this command."""
     metadata: Sealed | None = None
     """A JSON object."""
     about: Sealed | None = None
-    """Whom or what it is about; None: the user."""
+    """The person or thing that it is about; None: the user."""
     speaker: Sealed | None = None
-    """Who said it of themselves, where that is not the user."""
+    """The speaker who stated it about themselves, if that was not the user."""
     confirmed: bool = True
     becomes: str | None = None
     met_in: Sealed | None = None
-    """Where else it was met, as a MemoryReinforced has it."""
+    """The other places where it was stated, as in MemoryReinforced."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -282,7 +282,7 @@ class DecayDue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetentionDue:
-    """It is now `as_of`: observations of the partition that were logged before `before` are kept no more."""
+    """It is now `as_of`: remove the partition's observations that were logged before `before`."""
 
     envelope: Envelope
     as_of: datetime
@@ -292,7 +292,7 @@ class RetentionDue:
 
 Extraction: TypeAlias = CandidatesExtracted | ExtractionRejected
 MemoryWish: TypeAlias = ForgetMemory | RestoreMemory
-"""Commands that say which memory, and nothing else."""
+"""Commands that name a memory to forget or to restore."""
 MemoryCommand: TypeAlias = RememberFact | ReviseMemory | MemoryWish | RecordRecall
 WakeCommand: TypeAlias = ScheduleReminder | CancelReminder | ConfigureWake
 UserItem: TypeAlias = Extraction | MemoryCommand | ImportMemory | WakeCommand | EraseUser | EraseMemory

@@ -9,22 +9,22 @@ if TYPE_CHECKING:
     from schemas.messages.envelope import Envelope
 
 TIMEZONE: Final = "timezone"
-"""The metadata of a turn that say where it was said: an IANA name, or an offset such as `+08:00`."""
+"""The member of a turn's metadata with its time zone: an IANA name, or an offset such as `+08:00`."""
 EXPIRES_AT: Final = "expires_at"
-"""The metadata of an observation that say when what is remembered of it expires: an instant, or a date."""
+"""The member of an observation's metadata that says when memories from it expire: an instant, or a date."""
 FORMER_INSTRUCTIONS: Final = "extraction_instructions"
-"""The metadata in which a turn's instructions once were. They are not followed: metadata may be an end user's words."""
+"""The member of the metadata that once had a turn's instructions. It is ignored: an end user may write the metadata."""
 MAX_INSTRUCTIONS_CHARACTERS: Final = 4_000
-"""Of a turn's instructions, and of those of a window together; a policy may have as many."""
+"""The most characters of a turn's instructions, of all those of a window together, and of a policy's."""
 APP_ID: Final = "app_id"
-"""The metadata that say which application an observation, or a memory, is of."""
+"""The member of the metadata that names the application of an observation or a memory."""
 USER_NAME: Final = "user_name"
-"""The metadata of a turn that say which `name` is the user's in this talk: who has another one is somebody else."""
+"""The member of a turn's metadata with the user's `name` in this conversation: another name is another person's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnContext:
-    """What the upstream knew when the turn was said (Luna); `intimacy` 0 to 100."""
+    """What the upstream knew when the turn was said (Luna); `intimacy` is 0 to 100."""
 
     intimacy: float | None = None
     mood: str | None = None
@@ -49,9 +49,10 @@ class TurnRecorded:
     body_digest: bytes | None = None
     """Digest of the fields that the publisher gave; distinguishes a repeat from a different event with the same id."""
     redacted: str | None = None
-    """A JSON object: how often each kind was replaced at the door; None where none was looked for."""
+    """A JSON object: how often each kind was redacted before the turn was appended; None if redaction was off."""
     instructions: str | None = None
-    """What a model is told about its extraction, behind the policy, by a caller who may: no input event has it."""
+    """Instructions for the extracting model, in addition to the policy's. Only some callers may give them, and no input
+    event has them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +66,7 @@ class SessionEnded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScreenshotAnalysed:
-    """What upstream read off a screen, or the picture itself; `relevance` low, medium or high."""
+    """What upstream read from a screen, or the picture itself; `relevance` is low, medium or high."""
 
     envelope: Envelope
     screenshot_id: str
@@ -79,9 +80,9 @@ class ScreenshotAnalysed:
     image: bytes | None = None
     """PNG, JPEG, GIF or WebP, instead of a text, which is then empty."""
     image_url: str | None = None
-    """Where the picture lies, instead of its bytes: https."""
+    """The https URL of the picture, instead of its bytes."""
     redacted: str | None = None
-    """As of a turn."""
+    """As in TurnRecorded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +96,7 @@ class ArticleInferred:
     metadata: str = "{}"
     body_digest: bytes | None = None
     redacted: str | None = None
-    """As of a turn."""
+    """As in TurnRecorded."""
 
 
 Observation: TypeAlias = TurnRecorded | SessionEnded | ScreenshotAnalysed | ArticleInferred

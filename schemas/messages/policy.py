@@ -14,6 +14,6 @@ class PolicySet:
     """From here on this policy is in force for the envelope's tenant, or for its agent alone."""
 
     envelope: Envelope
-    """Of the tenant's global user."""
+    """It names the tenant's global user."""
     policy: Sealed
     """A JSON object, as `schemas.policy.Policy` reads it."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleReminder:
-    """Wake the user's agent once, at `due_at` or as soon after it as somebody looks."""
+    """Wake the user's agent once, at `due_at` or at the first check after it."""
 
     envelope: Envelope
     due_at: datetime
@@ -23,13 +23,13 @@ class ScheduleReminder:
     text: Sealed
     """What the agent will receive: REMINDER_TEMPLATE, filled in."""
     vector: Sealed | None = None
-    """Of the text; None: its memories are chosen by importance."""
+    """The vector of the text; None: the memories to show are chosen by importance."""
     embedding_model: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CancelReminder:
-    """Do not remind of this."""
+    """Cancel a reminder."""
 
     envelope: Envelope
     reminder_id: str
@@ -37,24 +37,24 @@ class CancelReminder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigureWake:
-    """Wake the user's agent at every multiple of a period since the epoch; without one no more."""
+    """Wake the user's agent at every multiple of a period since the epoch; without a period, no longer."""
 
     envelope: Envelope
     every_seconds: float | None = None
     text: Sealed | None = None
     query: Sealed | None = None
-    """What memories are looked for with, instead of the text."""
+    """The query for memories, instead of the text."""
     vector: Sealed | None = None
-    """Of the query, else of the text."""
+    """The vector of the query, else of the text."""
     embedding_model: str | None = None
     memory_limit: int = 0
     settings_id: str | None = None
-    """Which settings say so; None: a request does."""
+    """The id of the settings that ask for it; None: a request does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WakeDue:
-    """It is now `as_of`: raise what is due in the partition."""
+    """It is now `as_of`: raise the wakes that are due in the partition."""
 
     envelope: Envelope
     as_of: datetime
@@ -76,7 +76,7 @@ class ReminderScheduled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReminderCancelled:
-    """A reminder is not wanted any more."""
+    """A reminder was cancelled."""
 
     envelope: Envelope
     reminder_id: str
@@ -84,7 +84,7 @@ class ReminderCancelled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WakeConfigured:
-    """From the envelope's `occurred_at` on the user's agent is woken like this; without a period not at all."""
+    """From the envelope's `occurred_at` on, the user's agent is woken periodically; without a period, it is not."""
 
     envelope: Envelope
     every_seconds: float | None = None
@@ -98,12 +98,12 @@ class WakeConfigured:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WakeRaised:
-    """An agent is to wake up; the envelope's `agent_id` says which, None any."""
+    """An agent is to wake up: the one in the envelope's `agent_id`, or any if that is None."""
 
     envelope: Envelope
     wake_id: str
     number: int
-    """How many wakes the user has had, this one included."""
+    """The number of the user's wakes so far, including this one."""
     kind: str
     """periodic or reminder."""
     reminder_id: str | None = None
@@ -111,11 +111,11 @@ class WakeRaised:
     channel: str | None = None
     content: Sealed | None = None
     due_at: datetime
-    """Of a periodic wake the newest slot: those missed before it have no wake of their own."""
+    """For a periodic wake, the newest due slot: missed ones before it have no wake of their own."""
     raised_at: datetime
     """The tick's `as_of`."""
     round: int = 0
-    """Of a periodic wake: in one round no memory is shown twice."""
+    """The number of a periodic wake's round: no memory is shown twice in one round."""
     memory_ids: list[str]
     """The memories shown, best first."""
     tick_id: str

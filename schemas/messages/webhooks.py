@@ -1,4 +1,4 @@
-"""Webhooks: whom changes are posted to, and how far each of them has come."""
+"""Webhooks: the addresses to which changes are posted, and the progress of each."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookSet:
-    """From here on changes of the envelope's tenant are posted to an address."""
+    """From here on, changes of the envelope's tenant are posted to an address."""
 
     envelope: Envelope
-    """Of the user whose changes are wanted, or the global user for those of all; of an agent for what it knows."""
+    """It names the user whose changes are wanted, or the global user for all; with an agent, only those it knows."""
     webhook_id: str
     url: Sealed
     secret: Sealed
     """The key of the signatures, as bytes."""
     types: list[str]
-    """Of the changes wanted; none: all types."""
+    """The types of the wanted changes; empty: all types."""
     after: str
-    """The cursor of the feed to begin behind."""
+    """The cursor of the feed after which to begin."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,23 +32,23 @@ class WebhookSecretSet:
     """A webhook's deliveries are signed with a new secret."""
 
     envelope: Envelope
-    """Of the same user and agent as the webhook's own, so that it goes where that goes."""
+    """It names the same user and agent as the webhook's own, so that both messages are sealed with the same key."""
     webhook_id: str
     secret: Sealed
     """The key of the signatures, as bytes."""
     both_until: datetime
-    """Until when the secrets before this one sign too."""
+    """The time until which the earlier secrets sign too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookMoved:
-    """A webhook goes on behind another cursor."""
+    """A webhook continues after another cursor."""
 
     envelope: Envelope
     webhook_id: str
     after: str
     only_back: bool
-    """Whether a partition that has not come so far stays where it is: what was not delivered is never passed over."""
+    """Whether partitions that have not reached the cursor stay where they are, so that no change is skipped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,25 +56,26 @@ class WebhookRemoved:
     """Nothing is posted for a webhook any more."""
 
     envelope: Envelope
-    """Of the global user, so that it outlives the user whose changes were wanted."""
+    """It names the global user, so that the message outlives the user whose changes were wanted."""
     webhook_id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookProgress:
-    """How far a webhook has come; the newest one counts."""
+    """The progress of a webhook; the newest message counts."""
 
     webhook_id: str
     reached: str
-    """The cursor of the feed before which all is delivered, or given up."""
+    """The cursor of the feed before which all changes are delivered or given up."""
     move: int
-    """The offset of the last move, or else of the WebhookSet, that it knows: an older one than the last counts not."""
+    """The offset of the last WebhookMoved that it takes into account, else of the WebhookSet. Progress with an older
+    offset than the known progress does not count."""
     deliveries: int
     given_up: int
-    """How many deliveries became dead letters."""
+    """The number of deliveries that became dead letters."""
     delivered_at: datetime | None = None
     attempts: int = 0
-    """Failed ones of the delivery that waits."""
+    """The number of failed attempts of the delivery that waits."""
     failing_since: datetime | None = None
     failure: str | None = None
-    """What the last failed attempt met: a status, or why there was no answer."""
+    """The result of the last failed attempt: a status, or the reason why there was no answer."""

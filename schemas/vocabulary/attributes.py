@@ -1,6 +1,6 @@
-"""The closed list of profile attributes: which hold one value, which a list, which a map, and when values are the same.
+"""The closed list of profile attributes: which have one value, a list or a map, and when two values are the same.
 
-Any other word is kept by the profile under `other`, as a list, unless a policy gave it another shape.
+The profile keeps any other attribute under `other`, as a list, unless a policy gives it another shape.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SINGLE: Final = (
     "language",
     "communication_style",
 )
-"""One value each: the newest by effective time wins."""
+"""Attributes with one value: the newest by effective time wins."""
 
 LISTS: Final = (
     "likes",
@@ -37,48 +37,49 @@ LISTS: Final = (
     "sensitive_topics",
     "usage_patterns",
 )
-"""Values accumulate."""
+"""Attributes whose values accumulate."""
 
 MAPS: Final = ("important_dates",)
-"""Values are `name: date`; the newest date of a name wins."""
+"""Attributes whose values are `name: date`; the newest date of a name wins."""
 
 ONE, MANY, BY_NAME = "single", "list", "map"
-"""Shapes of the attributes that a policy brings: one value, many, or one for each name."""
+"""The shapes of attributes that a policy adds: one value, many, or one for each name."""
 
 OPPOSITES: Final = {"likes": "dislikes", "dislikes": "likes"}
-"""A thing stands in one of the two: what was said last."""
+"""A thing has only one of the two attributes: the one that was said last."""
 
 STATES: Final = frozenset({"city", "employer", "occupation", "relationship_status", "school", "home", "job"})
-"""Attributes whose value is not there yet where its day is still to come, even if an extractor says that it is."""
+"""Attributes whose value does not apply before its day, even if an extractor says that it already does."""
 NICKNAME: Final = "nickname"
-"""What some call the user, as extractors say it: kept as `user_name` while no other is known, else as a pet name."""
+"""The attribute that extractors use for a nickname: it is kept as `user_name` while no other is known, else as a pet
+name."""
 
 _ARTICLE = re.compile(r"(?:the|an|a)\s+(?=\S)")
 _TRAILING: Final = ".。!！?？,，;；:：、…~～·'\"’”」』)）"
 
 
 def is_single(attribute: str) -> bool:
-    """Return whether a newer value of this attribute takes the place of the older one. False for unknown words."""
+    """Return whether a newer value of this attribute replaces the older one; False for unknown attributes."""
     return attribute in SINGLE
 
 
 def same_value(a: str, b: str) -> bool:
     """Return whether two values mean the same to a reader.
 
-    Compared after NFKC, case folding, white space collapsed, trailing punctuation and one leading article dropped.
-    A value that would become empty is compared with its punctuation.
+    They are compared after NFKC, case folding, collapsing white space, and dropping trailing punctuation and one
+    leading article. A value that would become empty is compared with its punctuation.
     """
     return plain_value(a) == plain_value(b)
 
 
 def name_and_date(value: str) -> tuple[str, str]:
-    """Return the two parts of a map's value, `name: date`, whichever colon stands between them."""
+    """Return the name and the date in a map's value, `name: date`, with an ASCII or a full-width colon."""
     name, _, date = value.replace("\uff1a", ":").partition(":")
     return name.strip(), date.strip()
 
 
 def plain_value(value: str) -> str:
-    """Return the spelling that values which mean the same share."""
+    """Return the normalised spelling that values with the same meaning share."""
     text = plain_words(value)
     bare = text.rstrip(_TRAILING + " ")
     return (bare[match.end() :] if (match := _ARTICLE.match(bare)) else bare) or text

@@ -1,7 +1,7 @@
-"""Facts: whom or what a memory is about, and the key under which one value of it is present.
+"""Facts: the subject of a memory, and the key of the fact that it states.
 
-A fact of the user has its attribute as key, one of anybody else the subject too: so that no other's fact stands in the
-user's profile.
+The key of a fact about the user is its attribute. The key of any other fact also has its subject, so that the fact does
+not fill the user's profile.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from schemas.vocabulary.relations import same_relation
 _USER: Final = frozenset({"", "user", "i", "me", "myself", "self", "用户", "我", "本人", "自己", "我自己"})
 """Names that mean the user."""
 _WHOSE: Final = re.compile(r"(?:(?:my|our|the|user's|users')\s+(?=\S)|(?:我们?|用户)(?:家里?)?的(?=\S))+")
-"""Possessives before a name: `my mother` and `the user's mother` are one."""
+"""Possessives before a name: `my mother` and `the user's mother` are the same."""
 _BETWEEN: Final = "\n"
-"""Between subject and attribute of a key: a folded subject has no line end."""
+"""The separator of subject and attribute in a key: a normalised subject has no line end."""
 
 
 @lru_cache(maxsize=4096)
 def subject_of(about: str | None) -> str | None:
-    """Return whom or what a fact is about, as others spell the same name or relation; None for the user."""
+    """Return the subject of a fact, in the one spelling of its name or relation; None for the user."""
     if about is None:
         return None
     name = plain_words(about.replace("’", "'"))
@@ -34,12 +34,15 @@ def subject_of(about: str | None) -> str | None:
 
 
 def key_of(subject: str | None, attribute: str | None) -> str | None:
-    """Return the key of a fact about a subject; None for what states no attribute."""
+    """Return the key of a fact about a subject; None without an attribute."""
     if subject is None or attribute is None:
         return attribute
     return f"{subject}{_BETWEEN}{attribute}"
 
 
 def has_one_value(subject: str | None, attribute: str) -> bool:
-    """Return whether a newer value of a key takes the place of the older one; of others any that is no list or map."""
+    """Return whether a newer value of a key replaces the older one.
+
+    For the user, that is true of single-valued attributes; for other subjects, of all but lists and maps.
+    """
     return is_single(attribute) if subject is None else attribute not in (*LISTS, *MAPS)

@@ -1,4 +1,4 @@
-"""Reasons why a command is refused. An outcome's reason begins with the word, for programs; a sentence follows."""
+"""Reasons why a command is refused. An outcome's reason begins with one of these words; a sentence follows it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Refusal(StrEnum):
-    """The closed list of words."""
+    """The closed list of words, which programs may compare."""
 
     UNKNOWN = "unknown"
     VERSION_MOVED = "version_moved"
@@ -18,12 +18,12 @@ class Refusal(StrEnum):
     TOO_MANY = "too_many"
 
     def because(self, detail: str) -> str:
-        """Return the reason of an outcome."""
+        """Return the reason of an outcome: this word and a detail."""
         return f"{self}: {detail}"
 
 
 def refusal_of(reason: str) -> tuple[Refusal | None, str]:
-    """Return the word that a reason begins with and what follows; without one of ours all of it follows."""
+    """Return the word with which a reason begins, and the detail; None and the whole reason without such a word."""
     word, _, detail = reason.partition(": ")
     known = next((refusal for refusal in Refusal if refusal == word), None)
     return (known, detail) if known and detail else (None, reason)

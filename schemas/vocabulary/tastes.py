@@ -1,4 +1,4 @@
-"""Words of liking and disliking: whether a line says either of a thing."""
+"""Words of liking and disliking, and whether a text contains one of them."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ def always() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """A record may be delivered any number of times; `ack` says that its position needs no further delivery.
+    """A record that may be delivered any number of times; `ack` reports that its position needs no further delivery.
 
     `is_current` returns whether the delivery belongs to the current assignment. After a rebalance, the log delivers
     again from the committed offset on. A handler that waited meanwhile must then do nothing: the record is delivered

@@ -24,7 +24,7 @@ class FairSlots:
 
     @asynccontextmanager
     async def slot(self, party: Hashable) -> AsyncIterator[None]:
-        """Wait for a slot, and hold it."""
+        """Wait for a slot, and occupy it in the block."""
         await self._take(party)
         try:
             yield

@@ -41,7 +41,7 @@ class _Shared:
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """A key's turn that is held without running a job; `release` gives it back."""
+    """A key's turn, taken without running a job; `release` gives it back."""
 
     _queue: deque[Job | _Shared]
     _is_held: Callable[[], bool]
@@ -133,7 +133,7 @@ class KeyedPool:
         return Hold(queue, is_held, release)
 
     def is_busy(self, partition: int, key: Hashable) -> bool:
-        """Return whether a job of a key is queued or running, or its turn is held."""
+        """Return whether a job of a key is queued or running, or its turn is taken by a `Hold`."""
         return (partition, key) in self._queues
 
     async def settle(self, partition: int | None = None) -> None:
@@ -146,7 +146,7 @@ class KeyedPool:
         self._drops[partition] += 1
         for place in [p for p in self._queues if p[0] == partition]:
             self._waiting -= len(self._queues.pop(place))
-            if (task := self._tasks.pop(place, None)) is not None:  # without a task, its turn is held
+            if (task := self._tasks.pop(place, None)) is not None:  # without a task, a Hold has its turn
                 task.cancel()
         self._changed.set()
 
@@ -170,7 +170,7 @@ class KeyedPool:
                 self._waiting -= count
                 self._changed.set()
         except NotHeld:
-            log.info("partition %d was revoked: what waited for its users is delivered again", place[0])
+            log.info("partition %d was revoked: the waiting records of its users are delivered again", place[0])
         except Exception as error:  # noqa: BLE001 - the boundary of a step: reported, never swallowed
             self._failure(error)
         finally:

@@ -21,7 +21,7 @@ LONGEST_TURN_SECONDS: Final = 0.001
 
 
 class AppendPriority:
-    """The count of callers with priority; agents give way before each of their turns."""
+    """Counts the callers with priority; agents give way to them before each of their own turns."""
 
     def __init__(self, *, longest_seconds: float = LONGEST_SECONDS, linger_seconds: float = LINGER_SECONDS) -> None:
         """`longest_seconds`: the longest that agents give way; `linger_seconds`: how long a batch keeps its turn."""
@@ -52,7 +52,7 @@ class AppendPriority:
                 self._free.set()
 
     async def give_way(self) -> None:
-        """Yield the event loop for one turn, and while callers have priority for at most LONGEST_SECONDS."""
+        """Yield the event loop for one turn, and then for at most LONGEST_SECONDS while callers have priority."""
         await asyncio.sleep(0)
         if not self._free.is_set():
             try:

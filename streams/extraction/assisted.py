@@ -1,8 +1,8 @@
-"""A model whose entries get the slots that it left empty from the rules.
+"""A model that the rules assist: they fill the slots that it left empty.
 
 Small models say who somebody is and forget to fill the slot: of 47 slots in the labelled windows of `bench/real_model`,
-a model of 1.5 billion parameters filled 26, and 34 with the rules beside it. The rules add nothing that the model did
-not find worth remembering.
+a model of 1.5 billion parameters filled 26 alone, and 34 with the rules. The rules add nothing that the model did not
+find worth remembering.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ HASH_DIGITS: Final = 16
 
 
 class AssistedModel:
-    """Asks a model, then the rules for the slots of what the model found."""
+    """Asks a model, and fills the slots of what the model found with the help of the rules."""
 
     def __init__(self, model: Extractor, rules: Extractor) -> None:
-        """Take both; they are the caller's to close."""
+        """Take both; the caller closes them."""
         self._model = model
         self._rules = rules
         hashes = f"{model.prompt_hash}\n{rules.prompt_hash}"
@@ -57,7 +57,7 @@ class AssistedModel:
         return extraction if proposals == extraction.proposals else replace(extraction, proposals=proposals)
 
     async def _read(self, window: Window) -> tuple[Proposal, ...]:
-        """Return what the rules find that the user said; nothing where they fail, for the window is the model's."""
+        """Return what the rules find about the user; nothing if they fail, because the model's answer counts alone."""
         try:
             read = (await self._rules.extract(window)).proposals
             return tuple(one for one in read if one.speaker is None and one.about is None)
@@ -66,10 +66,10 @@ class AssistedModel:
 
 
 def with_slots(proposals: tuple[Proposal, ...], read: tuple[Proposal, ...]) -> tuple[Proposal, ...]:
-    """Return a model's proposals with the slots that the rules read, where the model filled none of that name.
+    """Return a model's proposals with the slots that the rules filled and the model did not.
 
-    A slot goes to the first proposal without one that says its value. Where the only ones that say it fill another
-    slot, the rules' own proposal is added: one memory fills one slot.
+    A slot goes to the first proposal without a slot that says its value. Where every proposal that says it fills
+    another slot already, the rules' own proposal is added: one memory fills one slot.
     """
     found = list(proposals)
     mine = {i for i, proposal in enumerate(proposals) if proposal.about is None and proposal.speaker is None}

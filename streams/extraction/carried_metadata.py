@@ -1,4 +1,4 @@
-"""The metadata that a memory has from what it was said in."""
+"""The metadata that a memory takes over from the pieces that it cites."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from streams.extraction.protocol import Piece
 
 MAX_CARRIED_BYTES: Final = 8 * 1024
-"""Of each memory's metadata, as JSON: an answer has many memories, and is one record."""
+"""The most bytes of one memory's metadata, as JSON. An answer has many memories, and must fit into one record."""
 _NOT_CARRIED: Final = (TIMEZONE, FORMER_INSTRUCTIONS, USER_NAME)
 
 
 def carried_metadata(pieces: Iterable[Piece], redaction: Redaction) -> bytes | None:
     """Return the metadata of the pieces that a memory cites as one JSON object, None where there are none.
 
-    Of two members with one name the later is taken; what makes it too long is left out. Where a turn was said, by
-    whom, and what to remember of it, is no part of it.
+    Of two members with the same name the later one counts. Metadata that would make the object too long are left out.
+    Time zone, user name and instructions are never carried.
     """
     merged: dict[str, Any] = {}
     said = [piece.metadata for piece in pieces]
-    for metadata in reversed(dict.fromkeys(reversed(said))):  # where one is said again, its last place counts
+    for metadata in reversed(dict.fromkeys(reversed(said))):  # of equal ones the last counts
         if metadata == "{}":
             continue
         given: dict[str, Any] = redaction.replacing().value(orjson.loads(metadata))

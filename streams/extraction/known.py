@@ -1,4 +1,4 @@
-"""What is known: the memories that a model is shown with a window, so that it says which of them change."""
+"""What is known: the memories that a model is shown with a window, so that it can say which of them change."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from streams.extraction.protocol import Window
 
 MOST: Final = 200
-"""Memories that are looked at for one window."""
+"""The most memories that are considered for one window."""
 _CHARACTERS: Final = 2_000
-"""Of what the user says, by which memories are looked for."""
+"""The most characters of a window's text with which memories are searched for."""
 
 
 def within(known: Iterable[Known], tokens: int) -> list[Known]:
-    """Return those whose lines take at most so many tokens with their heading, in order; too long ones are left out."""
+    """Return the memories whose lines and heading fit into that many tokens, in order; those too long are skipped."""
     left = tokens - rough_tokens(f"{KNOWN}\n\n")
     kept: list[Known] = []
     for one in known:
@@ -47,7 +47,7 @@ def within(known: Iterable[Known], tokens: int) -> list[Known]:
 
 
 class KnownMemories:
-    """Finds what is known already of what a window's user says."""
+    """Finds the memories that are related to what a window's user says."""
 
     def __init__(
         self,
@@ -68,7 +68,8 @@ class KnownMemories:
         """Return the memories to show with a window, the nearest to what the user says first. Raises NotHeld.
 
         They are personal, active at the window's time, and visible to its agent. Those whose key or value the user
-        names come before all others. Where the index or the shard's file is away there are none.
+        names come before the others; if turns name their speakers, the user's name comes before all. If the index or
+        the shard's file is unavailable, there are none.
         """
         try:
             return await self._found(window)
@@ -76,7 +77,7 @@ class KnownMemories:
             return []
 
     async def _found(self, window: Window) -> list[Known]:
-        """Return the memories to show, as `of`. Raises IndexUnavailable and ShardUnavailable too."""
+        """Return the memories to show, as `of` does. Also raises IndexUnavailable and ShardUnavailable."""
         owner = Owner.of(window.tenant, window.user_id)
         said = "\n".join(p.text for p in window.pieces if p.speaker != "assistant")[:_CHARACTERS]
         held = self._shards.resolve(owner)
@@ -89,13 +90,13 @@ class KnownMemories:
         words = frozenset(terms(said))
         found = [m for i in ids if (m := state.memories.get(i)) is not None and is_shown(m)]
         found.sort(key=lambda m: not words.isdisjoint(_key_words(m)), reverse=True)  # stable: the nearest first
-        if any(p.name for p in window.pieces if p.speaker == "user"):  # their speakers are held against it
+        if any(p.name for p in window.pieces if p.speaker == "user"):  # to compare with speakers
             names = (state.memories[i] for i in state.by_attribute.get(NAME, ()))
             found = list(dict.fromkeys([*(m for m in names if is_shown(m)), *found]))
         return within(map(_known, found), self._tokens)
 
     async def _nearest(self, owner: Owner, said: str) -> list[str]:
-        """Return the memories that are nearest to a text, by their meaning, then by their words: at most MOST."""
+        """Return at most MOST memories: those nearest to a text in meaning, then those that share its words."""
         try:
             views = await views_of(self._embedder, said)
         except (EmbedderUnavailable, EmbedderRefused):
@@ -110,7 +111,7 @@ class KnownMemories:
         return list(dict.fromkeys([*(memory_id for _, memory_id in sorted(near)), *by_words]))[:MOST]
 
     def _shows(self, held: Held, state: UserState, window: Window) -> Callable[[Memory], bool]:
-        """Return the test whether a memory may be shown with a window."""
+        """Return a test for whether a memory may be shown with a window."""
         at = max(piece.occurred_at for piece in window.pieces)
         visibility = self._visibility(held, window.agent_id)
         topics = Topics(memory.value or "" for memory in about_topics(state))
@@ -141,9 +142,9 @@ def _query(owner: Owner, words: tuple[str, ...], view: View | None) -> IndexQuer
 
 
 def _key_words(memory: Memory) -> Sequence[str]:
-    """Return the words by which what a memory states is named.
+    """Return the words that name what a memory states.
 
-    Whoever says "I would like to" names no list of likes: of a list only its values count.
+    "I would like to" does not name the list of likes: for a list of the user's, only the value counts.
     """
     about = memory.about
     attribute = memory.attribute if memory.attribute and (about or is_single(memory.attribute)) else None

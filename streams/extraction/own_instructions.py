@@ -1,4 +1,4 @@
-"""Instructions that turns bring for their own extraction, behind those of the policy."""
+"""The instructions that turns bring for their own extraction, which follow those of the policy."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def with_own_instructions(policy: Policy | None, pieces: Iterable[Piece]) -> Policy | None:
-    """Return a policy with what a window's pieces say to the model besides, each text once.
+    """Return a policy with the instructions of a window's pieces added to its own, each text once.
 
-    Of all together MAX_INSTRUCTIONS_CHARACTERS are read. What the policy forbids stays forbidden.
+    Of all that are added, the first MAX_INSTRUCTIONS_CHARACTERS are read. What the policy forbids stays forbidden.
     """
     said = dict.fromkeys(text for piece in pieces if (text := (piece.instructions or "").strip()))
     if not said:

@@ -39,43 +39,43 @@ class Piece:
     image: bytes | str | None = None
     """The picture of a screenshot that has no text: its bytes, or its URL."""
     by: str | None = None
-    """The id of the key that its observation was published with."""
+    """The id of the API key with which its observation was published."""
     position: Position | None = None
-    """Where its observation stands in the log."""
+    """The position of its observation in the log."""
     traceparent: str | None = field(default=None, compare=False)
-    """Of the trace that its observation came with, where anybody listens."""
+    """The trace that its observation came with, where traces are recorded."""
     metadata: str = "{}"
-    """That of its observation, a JSON object."""
+    """The metadata of its observation, a JSON object."""
     instructions: str | None = None
-    """What a model is told about its extraction, behind the policy."""
+    """The turn's instructions to a model for its own extraction, which follow the policy's."""
     zone: tzinfo = UTC
-    """By which clock it was said."""
+    """The time zone in which it was said."""
     is_relevant: bool = False
     """Whether upstream found a screenshot highly relevant."""
 
     @property
     def said_at(self) -> datetime:
-        """When it was said, by that clock."""
+        """When it was said, by the clock of its zone."""
         return local(self.occurred_at, self.zone)
 
     @property
     def today(self) -> date:
-        """The day on which it was said, by that clock."""
+        """The day on which it was said, by the clock of its zone."""
         return self.said_at.date()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """A memory that a model is shown with a window: what is known already."""
+    """A known memory, which a model is shown with a window."""
 
     memory_id: str
     text: str
     day: date | None = None
-    """On which it was said, or happened."""
+    """The day on which it was said, or happened."""
     attribute: str | None = None
     value: str | None = None
     about: str | None = None
-    """As of a Proposal."""
+    """As in a Proposal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,16 +91,16 @@ class Window:
     """The session's, screenshot's or article's id."""
     pieces: tuple[Piece, ...]
     rejected_at: int = 0
-    """The version of the decision that took down the window's last rejection, where it is extracted again."""
+    """The version of the decision that recorded the window's last rejection, where it is extracted again; else 0."""
     policy: Policy | None = None
     """What the tenant wants remembered, and how; None is the default."""
     known: tuple[Known, ...] = ()
-    """What a model is shown beside it, the nearest first."""
+    """The memories that a model is shown with it, the nearest first."""
     earlier: int = 0
-    """How many of the first pieces were extracted before: the words behind them take something of theirs back, or
-    answer them."""
+    """How many of the first pieces were extracted before. They are here because the pieces after them take back
+    something that they say, or answer them."""
     before: str | None = None
-    """The user's turn before the window's first, where that asks only not to keep what was said before it."""
+    """The id of the user's turn before the window, where the window's first turn only asks not to keep that turn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,15 +126,15 @@ class Proposal:
     about: str | None = None
     """Whom or what it is about, as the user would name it (`my mother`, `Lena`, `the car`); None: the user."""
     speaker: str | None = None
-    """Who said it of themselves, where that is not the user."""
+    """Who said it about themselves, where that is not the user."""
     replaces: tuple[str, ...] = ()
-    """Ids of the known memories, of those that were shown, whose present value this one takes over."""
+    """Ids of the memories that were shown and whose present value this one replaces."""
     ends: tuple[str, ...] = ()
-    """Ids of the known memories, of those that were shown, that are no longer so because of it."""
+    """Ids of the memories that were shown and are no longer true because of this one."""
     confirmed: bool = True
-    """Whether it surely stems from what was said; else it is kept with less importance until it is met again."""
+    """Whether it surely stems from what was said; if not, it is kept with less importance until it is met again."""
     becomes: str | None = None
-    """Of a plan: the attribute that it gives its value from the day `occurred_on` on, in the place of `attribute`."""
+    """Of a plan: the attribute that has the value from the day `occurred_on` on; `attribute` is then None."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,13 +145,13 @@ class Extraction:
     answer: str | None = None
     """The raw answer of a model; None for rules."""
     by: str | None = None
-    """The model that answered, where it is another than the extractor's."""
+    """The name of the model that answered, where it is not the extractor's."""
     tokens_in: int = 0
     tokens_out: int = 0
     tokens_by_model: tuple[ModelTokens, ...] = ()
-    """The tokens of each model, where another one than the extractor's took some of them."""
+    """The tokens of each model, where more than the extractor's own model used some."""
     dropped: tuple[str, ...] = field(default=())
-    """Why each entry that is not among the proposals was left out."""
+    """Why entries were left out of the proposals, or changed."""
     shown: tuple[str, ...] = ()
     """Ids of the known memories that the prompt showed, in its order."""
 
@@ -161,9 +161,9 @@ class ExtractorError(Exception):
 
 
 class Outage(ExtractorError):
-    """The model is down or busy: wait and ask again. `retry_after` is in seconds, None where it named no time.
+    """The model is down or busy: wait and ask again. `retry_after` is in seconds, None if the endpoint named no time.
 
-    `answer` is the beginning of what it said instead; no log has it, as it may quote what was asked.
+    `answer` is the beginning of what came instead. It is never logged, because it may quote the question.
     """
 
     def __init__(self, reason: str, retry_after: float | None = None, answer: str | None = None) -> None:
@@ -202,7 +202,7 @@ class Extractor(Protocol):
 
     @property
     def prompt_hash(self) -> str:
-        """A hash of the prompt template, or of the rules' version, that tells answers of different ones apart."""
+        """A hash of the prompt template, or of the rules' version: it distinguishes the answers of two versions."""
         ...
 
     async def extract(self, window: Window) -> Extraction:

@@ -28,7 +28,7 @@ _ENDS: Final = re.compile(
 def recalled_spans(text: str) -> list[tuple[int, int]]:
     """Return the spans (half open, in order) of a turn's text that were recalled from memory.
 
-    Of PowerMem's message that is everything around the question; without `Now the user is asking:` only the list.
+    In PowerMem's message, all but the question was recalled; without `Now the user is asking:`, only the list was.
     """
     spans: list[tuple[int, int]] = []
     place = 0

@@ -1,4 +1,4 @@
-"""A window without what must not be kept: turns that others published to the log themselves passed no door of ours."""
+"""A window without what must not be kept: turns that others publish to the log directly are not redacted there."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def redacted_window(window: Window, redaction: Redaction) -> tuple[Window, tuple[int, ...], tuple[str, ...]]:
-    """Return what an extractor may read of a window, the places of its pieces in it, and why others were left out."""
+    """Return the part of a window that an extractor may read, the places of its pieces, and why others are left out."""
     if redaction.is_idle:
         return window, tuple(range(len(window.pieces))), ()
     pieces: list[Piece] = []
@@ -38,9 +38,9 @@ def redacted_window(window: Window, redaction: Redaction) -> tuple[Window, tuple
 def redacted_extraction(
     extraction: Extraction, redaction: Redaction, places: Sequence[int], left_out: Sequence[str]
 ) -> Extraction:
-    """Return the answer to such a window as one to the whole, again without what must not be kept.
+    """Return the answer to a redacted window as one to the whole window, redacted once more.
 
-    A model may put together what stood in two turns, or read it off a picture.
+    A model may join what stood in two turns, or read it from a picture.
     """
     proposals: list[Proposal] = []
     dropped = [*left_out, *extraction.dropped]
@@ -65,9 +65,9 @@ def _redacted_piece(piece: Piece, redaction: Redaction) -> Piece:
 
 
 def _redacted_known(known: Known, replacing: Redaction) -> Known:
-    """Return what is known without what must not be kept; also what would be refused now is replaced, and not counted.
+    """Return a known memory without what must not be kept. Nothing is refused or counted, only replaced.
 
-    It may have been kept before there was a redaction.
+    The memory may be older than the redaction.
     """
     text, attribute, value, about = replacing.value([known.text, known.attribute, known.value, known.about])
     return replace(known, text=text, attribute=attribute, value=value, about=about)

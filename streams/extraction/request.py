@@ -49,15 +49,15 @@ if TYPE_CHECKING:
     from streams.extraction.protocol import Extractor, Known, Proposal
 
 _Readable: TypeAlias = tuple[Redaction, Window, tuple[int, ...], tuple[str, ...]]
-"""A redaction, and what `redacted_window` returns by it."""
+"""A redaction, and what `redacted_window` returns for it."""
 log = logging.getLogger("mnemolog")
 BUGS: Final = (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, RecursionError)
-"""Errors of a rule on words that it was not made for: they reject the window and do not stop the worker."""
+"""Errors of a rule on words that it was not made for. They reject the window, and do not stop the worker."""
 VERBATIM: Final = "verbatim"
-"""Names the extractor that keeps what it is told to, word for word."""
+"""The name of the extractor that keeps pieces word for word."""
 DEFAULT_SLOTS: Final = 8
 MAX_FAILURES: Final = 8
-"""A window is rejected when it has failed so often while others succeeded: it is poison, not an outage."""
+"""A window is rejected after this many failures while others succeeded: the window is at fault, and not an outage."""
 
 
 def _without_policy(_tenant: str, _agent_id: str | None) -> None:
@@ -65,12 +65,12 @@ def _without_policy(_tenant: str, _agent_id: str | None) -> None:
 
 
 def _without_redaction(_tenant: str, _agent_id: str | None) -> Redaction:
-    """Return the redaction that looks for nothing."""
+    """Return a redaction that redacts nothing."""
     return Redaction({})
 
 
 async def know_nothing(_window: Window) -> Sequence[Known]:
-    """Return nothing: no model is shown what is known."""
+    """Return no memories: the model is shown none."""
     return ()
 
 
@@ -84,8 +84,8 @@ class ExtractionService:
 
     embedder: Embedder
     slots: FairSlots = field(default_factory=lambda: FairSlots(DEFAULT_SLOTS))
-    """Bounds the attempts at the same time. A window that pauses between attempts holds no slot: a few poisoned ones
-    would block all others."""
+    """Bounds how many attempts run at the same time. A window that pauses between attempts occupies no slot; otherwise
+    a few windows that always fail would block all others."""
     make_pauses: Callable[[], Callable[[], float]] = pauses
     """Returns a window's own source of pauses between attempts, in seconds."""
     vision: VisionPolicy = field(default_factory=VisionPolicy)
@@ -93,19 +93,20 @@ class ExtractionService:
     policy_of: Callable[[str, str | None], Policy | None] = _without_policy
     """Returns the policy of a tenant's agent, None where it is the default."""
     redaction_of: Callable[[str, str | None], Redaction] = _without_redaction
-    """Returns what must not be kept of what is said to a tenant's agent."""
+    """Returns the redaction for a tenant's agent."""
     within_budget: Callable[[Window], Awaitable[bool]] | None = None
-    """Whether the budgets of a window's policy have tokens left today; None: budgets are not kept."""
+    """Returns whether the budgets of a window's policy have tokens left today; None: budgets are not checked."""
     judge: Callable[[Window, Extraction], Awaitable[Extraction]] | None = None
-    """Tells what a model's answer surely stems from, and what is doubtful (`judgement.judged`); None: all is believed.
+    """Returns a model's answer after judgement (`judgement.judged`); None: every entry is believed.
 
     Raises EmbedderUnavailable."""
     known_of: Callable[[Window], Awaitable[Sequence[Known]]] = know_nothing
-    """Returns what a model is shown of the user's memories, as they are decided when it is asked."""
+    """Returns the memories that a model is shown with a window, as decided up to this moment."""
     rules: Extractor | None = None
     """Extracts in the place of a model whose budget is spent, or that refuses; None: there is no model."""
     successes: int = 0
-    """Of all windows. A window that fails while this grows is poison; while it stands still there is an outage."""
+    """How many windows were answered. If one fails while this grows, that window is at fault; if it does not grow,
+    there is an outage."""
 
     async def extract(
         self,
@@ -115,7 +116,7 @@ class ExtractionService:
     ) -> CandidatesExtracted | ExtractionRejected:
         """Return the answer to a window, or its rejection. Reports to `on_wait` why each attempt failed.
 
-        The policy is the one in force now.
+        The policy in force now applies.
         """
         window = self._with_policy(window)
         refused: Rejected | None = None
@@ -124,7 +125,7 @@ class ExtractionService:
             extractor = self.rules or extractor
         if unreadable := self._unreadable(window):
             return rejection(window, extractor, Rejected(unreadable))
-        window = await self._with_known(window, extractor)  # once: however often it is asked, it is asked the same
+        window = await self._with_known(window, extractor)  # once, so that all attempts ask the same
         kept = None if extractor.model == VERBATIM else kept_window(window)
         readable = self._readable(kept or window)
         pause = self.make_pauses()
@@ -138,7 +139,7 @@ class ExtractionService:
                     extraction, vectors = await self._embedded(extraction)
             except Rejected as rejected:
                 rules = self._rules_after(window, extractor)
-                if rules is None:  # where the rules reject as the model did, its reason and tokens count
+                if rules is None:  # where the rules reject too, the model's reason and tokens count
                     return rejection(window, asked, refused) if refused else rejection(window, extractor, rejected)
                 refused, provisional, extractor = _with_tokens(rejected, extractor), True, rules
             except EmbedderRefused as unusable:
@@ -157,7 +158,7 @@ class ExtractionService:
                 return _provisional(item, refused) if provisional else item
 
     async def _judged(self, window: Window, readable: _Readable, extractor: Extractor) -> Extraction:
-        """Return the answer to a window: a model's as it is judged, one of the rules as it is."""
+        """Return the answer to a window: a model's after judgement, the rules' unchanged."""
         extraction = await _redacted(readable, extractor)
         if self.judge is None or extractor.model in WITHOUT_MODEL:
             return extraction
@@ -173,7 +174,7 @@ class ExtractionService:
         return None
 
     def _readable(self, window: Window) -> _Readable:
-        """Return what an extractor may read of a window; what is found is counted."""
+        """Return what an extractor may read of a window. What the redaction finds is counted."""
         redaction = self.redaction_of(window.tenant, window.agent_id)
         return redaction, *redacted_window(window, redaction)
 
@@ -182,7 +183,8 @@ class ExtractionService:
     ) -> Extraction:
         """Return the answer to what may be read, with what the user asked to remember and to forget.
 
-        Without `kept` nothing is asked for: the words are kept as they are. Raises Outage and Rejected.
+        If `kept` is None, the user's wishes are not read, and the words are kept as they are. Raises Outage and
+        Rejected.
         """
         if kept is None:
             return await _redacted(readable, extractor)
@@ -193,9 +195,9 @@ class ExtractionService:
     async def extract_together(
         self, windows: Sequence[Window], extractor: Extractor
     ) -> list[CandidatesExtracted | ExtractionRejected] | None:
-        """Return the answers to windows of one user by an extractor without model; their texts are embedded together.
+        """Return the answers of an extractor without model to windows of one user, with their texts embedded together.
 
-        None where anything stands in the way of one of them: `extract` says of each what it is.
+        None if one of the windows cannot be answered in this way: `extract` then answers each by itself.
         """
         if extractor.model not in WITHOUT_MODEL:
             return None
@@ -220,14 +222,14 @@ class ExtractionService:
         ]
 
     def _with_policy(self, window: Window) -> Window:
-        """Return a window with the policy in force, and what its own observations say besides."""
+        """Return a window with the policy in force and the instructions of its own observations."""
         policy = with_own_instructions(self.policy_of(window.tenant, window.agent_id), window.pieces)
         return window if policy is window.policy else replace(window, policy=policy)
 
     async def _with_known(self, window: Window, extractor: Extractor) -> Window:
-        """Return a window with what a model is shown of the user's memories; without it where that fails.
+        """Return a window with the memories that a model is shown; without them if they cannot be found.
 
-        Without a model the user's name is needed, where several people speak.
+        An extractor without model gets only the user's name, and only if several people speak.
         """
         is_model = extractor.model not in WITHOUT_MODEL
         if not is_model and not others_of(window.pieces):
@@ -240,21 +242,21 @@ class ExtractionService:
             return window
 
     async def _is_over_budget(self, window: Window, extractor: Extractor) -> bool:
-        """Return whether the window's user, or tenant, has cost as many model tokens today as the policy allows."""
+        """Return whether the window's user or tenant has used all model tokens that the policy allows today."""
         has_budget = window.policy is not None and window.policy.has_budget
         if not has_budget or self.rules is None or self.within_budget is None or extractor.model in WITHOUT_MODEL:
             return False
         return not await self.within_budget(window)
 
     def _rules_after(self, window: Window, extractor: Extractor) -> Extractor | None:
-        """Return the rules where they extract what a model refuses."""
+        """Return the rules if they are to extract what a model refused, else None."""
         wanted = window.policy is not None and window.policy.when_refused == RULES
         return self.rules if wanted and extractor.model not in WITHOUT_MODEL else None
 
     async def _embedded(self, extraction: Extraction) -> tuple[Extraction, Vectors | Sequence[Vectors]]:
-        """Return an extraction without the proposals that the embedder refuses, and vectors of the others.
+        """Return an extraction without the proposals that the embedder refuses, and the vectors of the others.
 
-        Raises EmbedderUnavailable, and EmbedderRefused where it refuses all, or does not say which.
+        Raises EmbedderUnavailable, and EmbedderRefused if it refuses all of them or does not say which.
         """
         proposals = extraction.proposals
         if not proposals:
@@ -313,7 +315,7 @@ async def _redacted(readable: _Readable, extractor: Extractor) -> Extraction:
 
 
 async def _extracted(window: Window, extractor: Extractor) -> Extraction:
-    """Return the extractor's answer. Raises Outage, and Rejected, also for a bug of the extractor."""
+    """Return the extractor's answer. Raises Outage and Rejected; a bug of the extractor is a Rejected too."""
     try:
         with _span_of(extractor) as span:
             extraction = await extractor.extract(window)
@@ -333,7 +335,7 @@ async def _extracted(window: Window, extractor: Extractor) -> Extraction:
 
 
 def _span_of(extractor: Extractor) -> AbstractContextManager[telemetry.Span]:
-    """Return the span of a question to a model, or of the rules."""
+    """Return the trace span of a question to a model, or of an extraction by the rules."""
     model = extractor.model
     if model in WITHOUT_MODEL:
         return telemetry.span(f"extract by {model}")
@@ -342,7 +344,7 @@ def _span_of(extractor: Extractor) -> AbstractContextManager[telemetry.Span]:
 
 
 def _allowed(window: Window, extraction: Extraction) -> Extraction:
-    """Return an extraction without what the window's policy forbids to remember."""
+    """Return an extraction without the proposals that the window's policy forbids."""
     if window.policy is None:
         return extraction
     kept: list[Proposal] = []
@@ -362,7 +364,7 @@ def _allowed(window: Window, extraction: Extraction) -> Extraction:
 def _unembedded(
     window: Window, extractor: Extractor, reason: str, extraction: Extraction | None, refused: Rejected | None
 ) -> ExtractionRejected:
-    """Return the rejection of what was not embedded, or not even extracted; with the tokens that it took."""
+    """Return the rejection of a window that was not embedded, or not even extracted, with the tokens that it cost."""
     answer = extraction.answer if extraction else None
     took = refused or extraction
     if took is None:
@@ -380,7 +382,7 @@ def _with_tokens(rejected: Rejected, extractor: Extractor) -> Rejected:
 
 
 def _provisional(item: CandidatesExtracted, refused: Rejected | None) -> CandidatesExtracted:
-    """Return the rules' answer in a model's place; with the tokens, and the reason, of the one that refused."""
+    """Return the rules' answer as provisional; if a model refused, with its tokens and its reason."""
     if refused is None:
         return replace(item, provisional=True)
     return replace(
@@ -394,12 +396,12 @@ def _provisional(item: CandidatesExtracted, refused: Rejected | None) -> Candida
 
 
 def _prompt_hash(window: Window, extractor: Extractor) -> str:
-    """Return the extractor's hash, and behind a slash the id of the policy where there is one."""
+    """Return the extractor's hash, followed by a slash and the id of the policy if there is one."""
     return f"{extractor.prompt_hash}/{window.policy.policy_id}" if window.policy else extractor.prompt_hash
 
 
 def _without_many_marks(proposal: Proposal) -> Proposal:
-    """Return a proposal whose texts can be compared in no time: a model may write anything."""
+    """Return a proposal without long runs of combining marks, which a model may write and which compare slowly."""
     texts = (proposal.content, proposal.value, proposal.about, proposal.speaker)
     if not any(text and has_many_marks(text) for text in texts):
         return proposal
@@ -438,7 +440,7 @@ def answer_records(
 ) -> list[NewRecord]:
     """Return answers as records of a partition's inbox.
 
-    `traceparents`: of the trace that each belongs to, where that is not the current one.
+    `traceparents` name the trace that each answer belongs to, where that is not the current one.
     """
     return [
         NewRecord(
@@ -453,9 +455,9 @@ def answer_records(
 
 
 def _envelope(window: Window, extractor: Extractor) -> Envelope:
-    """Return the envelope of an answer; the same window, model and prompt always give the same id.
+    """Return the envelope of an answer. The same window, model and prompt always give the same id.
 
-    After a rejection they give another one, for an item that was decided on does not count twice.
+    After a rejection they give another id, because an item that was decided on does not count twice.
     """
     own = window.pieces[window.earlier :]
     first, last = own[0], own[-1]
@@ -496,7 +498,7 @@ def _covered(window: Window) -> list[CoveredPiece]:
 
 
 def when(window: Window, proposal: Proposal) -> str | None:
-    """Return the day of a proposal; of a plan that names an hour the instant, by the clock of who made it."""
+    """Return the day of a proposal; for a plan that names an hour, the instant by the clock of its speaker."""
     day = proposal.occurred_on
     if day is None:
         return None

@@ -1,4 +1,4 @@
-"""What is recorded of the rules with each memory that they find, apart from the rules: these take a second to load."""
+"""The lineage of memories that the rules find. It is apart from the rules, because these take a second to load."""
 
 from __future__ import annotations
 

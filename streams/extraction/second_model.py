@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
 
 class SecondModel:
-    """Asks a model, and another one about windows to which the first gives no answer that can be used."""
+    """Asks a model, and then a second one about windows to which the first gives no usable answer."""
 
     def __init__(self, first: Extractor, second: Extractor) -> None:
-        """Take both; they are the caller's to close."""
+        """Take both; the caller closes them."""
         self._first = first
         self._second = second
 
     @property
     def model(self) -> str:
-        """The first model's name; an answer of the second says so itself."""
+        """The first model's name; an answer of the second has the second's name in `by`."""
         return self._first.model
 
     @property
@@ -31,9 +31,10 @@ class SecondModel:
         return self._first.prompt_hash
 
     async def extract(self, window: Window) -> Extraction:
-        """Return the answer of the first model that has one.
+        """Return the first model's answer if it is usable, else the second's.
 
-        Raises Outage where the first is away, and Rejected where neither answers: with both reasons and tokens.
+        Raises Outage if the first model is unavailable, and Rejected if neither answer is usable, with both reasons and
+        the tokens of both. If the second model is unavailable, the first one's Rejected is raised.
         """
         try:
             return await self._first.extract(window)
@@ -41,7 +42,7 @@ class SecondModel:
             refused = error
         try:
             found = await self._second.extract(window)
-        except Outage:  # the window would be asked about again without end: it can be extracted again later
+        except Outage:  # to wait would ask the first again without end; the window can be re-extracted
             raise refused from None
         except Rejected as error:
             raise Rejected(
@@ -60,7 +61,7 @@ class SecondModel:
         )
 
     def _tokens(self, first: Rejected, second: Rejected | Extraction) -> tuple[ModelTokens, ...]:
-        """Return what each of the two took."""
+        """Return the tokens that each of the two models used."""
         return (
             ModelTokens(model=self._first.model, tokens_in=first.tokens_in, tokens_out=first.tokens_out),
             ModelTokens(model=self._second.model, tokens_in=second.tokens_in, tokens_out=second.tokens_out),

@@ -1,4 +1,4 @@
-"""The verbatim extractor: what was said is remembered word for word."""
+"""The verbatim extractor: each piece is remembered word for word."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PROMPT_HASH: Final = hashlib.sha256(f"verbatim:{_VERSION}".encode()).hexdigest(
 
 
 class VerbatimExtractor:
-    """Proposes each piece that the user said or saw; none for the assistant's words and for blank ones."""
+    """Proposes each piece that the user said or saw; the assistant's pieces and blank ones are left out."""
 
     @property
     def model(self) -> str:

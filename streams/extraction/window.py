@@ -1,4 +1,4 @@
-"""Windows: where a session is cut is a function of the log alone, so that every worker cuts it alike."""
+"""Windows: where a session is cut depends on the log alone, so that every worker cuts it in the same places."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from streams.extraction.protocol import SourceType, Speaker
 
 MAX_PIECES: Final = 500
-"""In one window. Its answer names each piece by an id of up to 160 characters, and must fit into one record."""
+"""The most pieces of a window. Its answer names each by an id of up to 160 characters, and must fit into a record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ def opens_round(piece: Piece) -> bool:
 
 
 def closes_before(window: OpenWindow, piece: Piece, limits: WindowLimits) -> bool:
-    """Return whether the window closes before this piece: with it the rounds, idle time or size would be exceeded."""
+    """Return whether a window closes before this piece, which would exceed its rounds, idle time or size."""
     if not window.pieces:
         return False
     last = window.pieces[-1]
@@ -77,7 +77,7 @@ def pieces_of(
 ) -> list[Piece]:
     """Return an observation's pieces, without the text that an agent had recalled into a turn.
 
-    They are of `zone` where the observation names none.
+    Their time zone is `zone` where the observation names none.
     """
     metadata = "{}" if isinstance(message, SessionEnded) else message.metadata
     speaker, name = _speaker(message)

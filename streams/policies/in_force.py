@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("mnemolog")
 MAX_AGENTS: Final = 1_000
-"""The most agents of a tenant with a policy of their own: every worker holds all of them."""
+"""The most agents of a tenant with a policy of their own: every worker keeps all policies in memory."""
 MAX_REQUESTS: Final = 10_000
 """The number of a tenant's newest requests that are recognised when they are repeated."""
 
@@ -40,7 +40,7 @@ class PolicyInForce:
 
 
 class Policies:
-    """Reads the topic of policies from its beginning, and follows it. A policy is in force when it was read.
+    """Reads the topic of policies from its beginning, and follows it. A policy is in force once it was read.
 
     Every worker reads all of it: policies are few, and no partition owns a tenant.
     """
@@ -66,10 +66,10 @@ class Policies:
                 self._next = records[-1].position.offset + 1
 
     async def set(self, message: PolicySet) -> bool:
-        """Append a policy, which is in force here when this returns.
+        """Append a policy, which is in force here when this returns; return True.
 
-        Returns False if a request with this id has set another policy, which stays. Raises LogUnavailable,
-        RecordTooLarge, and PolicyRefused if the policy cannot be read or the tenant has too many.
+        Return False if an earlier request with this id has set another policy, which remains in force. Raises
+        LogUnavailable, RecordTooLarge, and PolicyRefused if the policy cannot be read or the tenant has too many.
         """
         tenant, agent_id = message.envelope.tenant, message.envelope.agent_id
         try:
@@ -91,7 +91,7 @@ class Policies:
         return seen == _said(message)
 
     def _check_room(self, tenant: str, agent_id: str | None) -> None:
-        """Raise PolicyRefused if a tenant's agent is one too many."""
+        """Raise PolicyRefused if one more agent would get a policy of its own, and the tenant has the most allowed."""
         if self._is_one_too_many(tenant, agent_id):
             raise PolicyRefused(
                 f"{self._max_agents} agents have a policy of their own, and no more can have one: "
@@ -124,7 +124,7 @@ class Policies:
             message = codec.decode_as(record.value, PolicySet)
             policy = Policy.decoded(message.policy.data)
         except (codec.Undecodable, ValueError, TypeError):
-            log.error("the record at %s is no policy: it is passed over", record.position)  # noqa: TRY400 - who wrote it is not us
+            log.error("the record at %s is no policy: it is passed over", record.position)  # noqa: TRY400 - another program wrote it
             return
         tenant, agent_id = key = (message.envelope.tenant, message.envelope.agent_id)
         request = _hash(message.envelope.event_id.encode())

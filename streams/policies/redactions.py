@@ -31,7 +31,7 @@ class Redactions:
         self._built: dict[tuple[str, str | None], tuple[list[Policy], Redaction]] = {}
 
     def of(self, tenant: str, agent_id: str | None = None) -> Redaction:
-        """Return the redaction of words to a tenant's agent, by the policies in force here now."""
+        """Return the redaction of texts for a tenant's agent, by the policies in force here now."""
         found = [self._policies.own(tenant, whose) for whose in dict.fromkeys((None, agent_id))]
         policies = [each for each in found if each is not None]
         if not any(policy.redaction or policy.redaction_patterns for policy in policies):

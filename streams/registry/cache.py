@@ -22,7 +22,7 @@ class SchemaCache:
     def __init__(self, file: Path, registry: str) -> None:
         """Read the file; one written for another registry is ignored, because each registry has its own ids."""
         self._file = file
-        self._registry = hashlib.sha256(registry.encode()).hexdigest()  # a URL may hold a password
+        self._registry = hashlib.sha256(registry.encode()).hexdigest()  # a URL may contain a password
         self._schemas: dict[str, list[str]] = {}
         try:
             stored = orjson.loads(file.read_bytes())

@@ -107,7 +107,7 @@ class SchemaRegistry:
     """One registry. The schema of an id never changes: each is requested once, and cached across restarts."""
 
     def __init__(self, url: str, cache: SchemaCache, client: RegistryClient | None = None) -> None:
-        """Connect to nothing yet. The URL may hold a name and a password; `client` is by default one of this URL."""
+        """Connect to nothing yet. The URL may contain a name and a password; `client` defaults to one for this URL."""
         self.url = without_password(url)
         self.is_registered = False
         self._cache = cache
@@ -203,7 +203,7 @@ class SchemaRegistry:
     async def register(self) -> None:
         """Register our schemas, make each subject FULL_TRANSITIVE, and cache the inputs' ids; safe to repeat.
 
-        Raises RegistryUnavailable, and RegistryRefused if the subject of an input holds a version that is incompatible
+        Raises RegistryUnavailable, and RegistryRefused if the subject of an input has a version that is incompatible
         with ours: we could not read the producers' records. Only mnemolog writes with the ledger's subjects, so a
         refusal of those is only logged.
         """
@@ -213,7 +213,7 @@ class SchemaRegistry:
             try:
                 await self._register(subject, schema)
             except RegistryRefused as error:
-                log.error("who reads the ledger by the registry lacks a schema: %s", error)  # noqa: TRY400 - no bug of ours
+                log.error("readers of the ledger by the registry lack a schema: %s", error)  # noqa: TRY400 - no bug of ours
 
     async def _register(self, subject: str, schema: str) -> object:
         """Register a schema, and return its id. Raises RegistryUnavailable, RegistryRefused."""

@@ -34,7 +34,7 @@ class RegistryClient:
     """The HTTP client of one registry."""
 
     def __init__(self, url: str) -> None:
-        """Connect to nothing yet. The URL may hold a name and a password."""
+        """Connect to nothing yet. The URL may contain a name and a password."""
         self.url = without_password(url)
         address = httpx.URL(url)
         self._http = httpx.AsyncClient(

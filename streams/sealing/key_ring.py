@@ -1,4 +1,4 @@
-"""The key ring: the data keys that `mnemolog.keys` holds by now, their owners, and the ids of destroyed keys."""
+"""The key ring: the data keys on `mnemolog.keys` as far as read, their owners, and the ids of destroyed keys."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ CACHED_CIPHERS: Final = 4_096
 
 
 class KeysMissing(LogError):
-    """The log is encrypted, and what would decrypt it is missing; the text says what to do."""
+    """The log is encrypted, and the keys that would decrypt it are missing; the text says what to do."""
 
 
 class KeyRing:
     """Data keys, wrapped, and those in use also unwrapped. A user normally has one.
 
-    Where two workers created one at the same moment, both remain valid for what they sealed, and the later one seals
+    If two workers created one at the same moment, both remain valid for what they sealed, and the later one seals
     from then on. A destroyed key never comes back.
     """
 

@@ -73,7 +73,7 @@ class Replacements:
         return None
 
     def key_of(self, position: Position) -> bytes | None:
-        """Return the id of the key that seals the replacement of a position; None without one. Call `follow` before."""
+        """Return the id of the key that seals a position's replacement; None if there is none. Call `follow` before."""
         found = self._newest(_place(position))
         return found and found[0]
 

@@ -40,8 +40,9 @@ class SealedLog:
 
     Unencrypted records are returned as they are: those that other programs publish, and those from before encryption. A
     record whose key was destroyed is returned as erased, without key and value. A record that was tampered with is
-    returned still encrypted, so that it cannot be decoded and becomes a dead letter. Headers are not encrypted, so
-    a sealed record keeps only where a dead letter was sent back from, and the ids of its trace; the value has the rest.
+    returned still encrypted, so that it cannot be decoded and becomes a dead letter. Headers are not encrypted, so a
+    sealed record keeps only those of its trace, and the one with its first position if it was a dead letter that was
+    sent back. The others repeat parts of the value.
     """
 
     def __init__(
@@ -68,16 +69,16 @@ class SealedLog:
     async def append(self, records: Sequence[NewRecord]) -> list[Appended]:
         """See `Log.append`. A user's data key is durable before the user's first record is appended.
 
-        Also raises LogUnavailable if it took so long that an erasure may not have waited for it.
+        Also raises LogUnavailable if the append took so long that an erasure may not have waited for it.
         """
         return await self._append(records, self._log.append)
 
     def next_place(self, topic: str, partition: int) -> Appended:
-        """See `ExclusiveLog.next_place`; only over such a log."""
+        """See `ExclusiveLog.next_place`. Requires that the wrapped log is an ExclusiveLog."""
         return cast("ExclusiveLog", self._log).next_place(topic, partition)
 
     async def append_settled(self, records: Sequence[NewRecord], places: Sequence[Appended]) -> list[Appended]:
-        """See `ExclusiveLog.append_settled`; only over such a log. Raises LogUnavailable as `append` does."""
+        """See `ExclusiveLog.append_settled`. Requires an ExclusiveLog. Raises LogUnavailable as `append` does."""
         inner = cast("ExclusiveLog", self._log)
         return await self._append(records, lambda sealed: inner.append_settled(sealed, places))
 

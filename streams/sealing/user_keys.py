@@ -210,7 +210,7 @@ class UserKeys:
         except MasterKeyUnknown as error:
             self._unknown[key_id] = error
         except (codec.Undecodable, DataKeyForged) as error:
-            log.error("the record at %s is not a data key that mnemolog wrote: skipped (%s)", record.position, error)  # noqa: TRY400 - who wrote it is not us
+            log.error("the record at %s is not a data key that mnemolog wrote: skipped (%s)", record.position, error)  # noqa: TRY400 - another program wrote it
 
     async def _append_new(self, owners: Iterable[Owner]) -> list[bytes]:
         """Append a new key for each owner; return the ids. Raises LogError."""

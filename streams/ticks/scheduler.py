@@ -1,4 +1,4 @@
-"""The clock of decay and retention: it appends each due slot once to the inboxes of the assigned partitions."""
+"""The clock of decay and retention: it appends one tick for each due slot to the inboxes of assigned partitions."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def tick_record(partition: int, tick: Tick) -> NewRecord:
 
 
 def slots_between(first: datetime, last: datetime, every: timedelta) -> list[datetime]:
-    """Return the slots in (first, last], newest first: UTC multiples of the period since the epoch."""
+    """Return the due slots in (first, last], newest first: UTC multiples of the period since the epoch."""
     period = every.total_seconds()
     newest, oldest = int(last.timestamp() // period), int(first.timestamp() // period) + 1
     oldest = max(oldest, newest - MAX_MISSED_SLOTS + 1)
@@ -119,7 +119,7 @@ async def check_regularly(
 
 
 class TickScheduler:
-    """Appends due slots, missed ones first. The clock only decides when to check; the tick carries the time."""
+    """Appends a tick for each due slot, oldest first. The clock only decides when to check; the tick has the time."""
 
     def __init__(
         self,
@@ -134,10 +134,11 @@ class TickScheduler:
         check_seconds: float = CHECK_SECONDS,
         is_doubted: Callable[[], bool] = never,
     ) -> None:
-        """Schedule a slot every period, from the first record in one of `topics` on; none while the clock is doubted.
+        """Schedule a due slot every period, from the first record in one of `topics` on.
 
-        `handled` returns the offset of a topic's partition before which everything is extracted and in the inbox.
-        `make` returns the tick for a partition and a slot; without it, nothing is ever due.
+        No tick is appended while the clock is doubted. `handled` returns the offset of a topic's partition before which
+        everything is extracted and in the inbox. `make` returns the tick for a partition and a due slot; without it,
+        nothing is ever due.
         """
         self._log = log
         self._shards = shards
@@ -159,7 +160,7 @@ class TickScheduler:
         await check_regularly(self._shards, self.append_due, every_seconds, self._check_seconds, self._may_be_due)
 
     async def append_due(self, partition: int) -> list[datetime]:
-        """Append the oldest due slot once all observations before it are extracted; return the appended slots."""
+        """Append a tick for the oldest due slot once all observations before it are extracted; return [slot], or []."""
         now = self._clock.now()
         due = await self.due(partition)
         if due:  # another worker may have applied them while it had the partition
@@ -183,7 +184,7 @@ class TickScheduler:
         return between is None or not between[0] <= self._clock.now() < between[1]  # a clock may be set back
 
     def _next_slot(self, partition: int, now: datetime) -> datetime:
-        """Return when the next slot may be due if none is due now: an applied slot never becomes due again.
+        """Return when the next slot may be due, if none is due now: an applied slot never becomes due again.
 
         A partition without records is checked again after EMPTY_EVERY: by the log's clock, its first record may precede
         a slot that has passed by this machine's clock.
@@ -195,7 +196,7 @@ class TickScheduler:
     async def due(self, partition: int) -> list[datetime]:
         """Return the slots that are due and not applied, oldest first.
 
-        A partition's slots begin after the log time of its first record.
+        A partition's first due slot follows the log time of its first record.
         """
         if self._make is None or (begin := await self._begin(partition)) is None:
             return []
@@ -208,9 +209,9 @@ class TickScheduler:
         return due[::-1]
 
     async def _begin(self, partition: int) -> datetime | None:
-        """Return the log time of the first record that the partition held at the first call; None without records.
+        """Return the log time of the first record that the partition had at the first call; None without records.
 
-        Records far ahead of the clock were dated by a wrong clock: the first one after them counts.
+        Records far ahead of the clock were dated by a wrong clock, and are skipped.
         """
         if partition not in self._begins:
             latest = self._clock.now() + FAR_AHEAD

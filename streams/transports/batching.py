@@ -9,18 +9,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 BATCH_RECORDS: Final = 256
-"""So many records are written at once, without waiting for more."""
+"""The number of collected records at which they are written without waiting for more."""
 LONGEST_WAIT_SECONDS: Final = 0.1
-"""The calls of a loop that is never idle are collected for at most so long."""
+"""The longest time for which the calls of a loop that is never idle are collected."""
 IDLE_TURN_SECONDS: Final = 0.0003
-"""A turn of the loop that is shorter ran nothing else."""
+"""A shorter turn of the loop ran nothing else: the loop is idle."""
 
 
 def when_idle(loop: asyncio.AbstractEventLoop, hand_over: Callable[[], None], count: Callable[[], int]) -> None:
     """Call `hand_over` in the loop when it has no other work, at BATCH_RECORDS records or after LONGEST_WAIT_SECONDS.
 
-    `count` returns the records collected so far. The tasks that one write wakes up thus share the next one, and a
-    single caller waits for one turn of the loop.
+    `count` returns the number of records collected so far. Tasks that one write wakes up share the next write, and a
+    single caller waits for only one turn of the loop.
     """
     now = loop.time()
     loop.call_soon(_turn_over, loop, hand_over, count, now - 1, now + LONGEST_WAIT_SECONDS)
@@ -29,10 +29,10 @@ def when_idle(loop: asyncio.AbstractEventLoop, hand_over: Callable[[], None], co
 def _turn_over(
     loop: asyncio.AbstractEventLoop, hand_over: Callable[[], None], count: Callable[[], int], last: float, until: float
 ) -> None:
-    """Call `hand_over`, or this again in the loop's next turn.
+    """Call `hand_over`, or schedule this function again for the loop's next turn.
 
-    It is no closure: one that names itself is garbage for the collector to find, with all that it holds, once for each
-    append.
+    It is not a closure: each append would create one that refers to itself, and only the garbage collector would free
+    it, with everything that it refers to.
     """
     now = loop.time()
     if count() < BATCH_RECORDS and now - last > IDLE_TURN_SECONDS and now < until:
@@ -42,13 +42,13 @@ def _turn_over(
 
 
 class AppendBatcher:
-    """Lets callers wait until their loop has no other work; then all go on, in the order of their calls."""
+    """Lets callers wait until their loop has no other work; then all continue, in the order of their calls."""
 
     def __init__(self) -> None:
         self._waiting: list[tuple[asyncio.Future[None], int]] = []
 
     async def wait(self, records: int) -> None:
-        """Wait before writing so many records; what other tasks bring meanwhile goes into the same write."""
+        """Wait before writing a number of records; those that other tasks bring meanwhile go into the same write."""
         loop = asyncio.get_running_loop()
         if not self._waiting:
             when_idle(loop, self._hand_over, lambda: sum(count for _, count in self._waiting))

@@ -1,4 +1,4 @@
-"""The lock of a data directory: one process holds it, and a note in the lock file says which and where it listens."""
+"""The lock of a data directory: one process holds it, and a note in the lock file has its pid and its URL."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 LOCK_FILE = "log.lock"
 NOTE_BYTES = 1024  # one write of a fixed size: a reader never gets half of a new note and half of an old one
 RETRY_SECONDS = 0.1
-"""How long taking the lock is retried: `read_note` in another process holds it for an instant too."""
+"""How long to retry taking the lock: `read_note` in another process also holds it, for an instant."""
 
 
 class DirectoryLock:
     """An exclusive lock on a directory, released by `release` or with the process, however it ends."""
 
     def __init__(self, descriptor: int) -> None:
-        """Take over the descriptor of a locked file; made by `take`."""
+        """Take over the descriptor of a locked file; use `take` to create a lock."""
         self._descriptor: int | None = descriptor
 
     @classmethod
@@ -51,7 +51,7 @@ class DirectoryLock:
         os.pwrite(self._descriptor, text.ljust(NOTE_BYTES), 0)
 
     def release(self) -> None:
-        """Give up the directory. Safe to call twice."""
+        """Release the lock. Safe to call twice."""
         if self._descriptor is not None:
             os.ftruncate(self._descriptor, 0)
             os.close(self._descriptor)
@@ -67,9 +67,9 @@ def _is_locked(descriptor: int) -> bool:
 
 
 def read_note(directory: Path) -> dict[str, object] | None:
-    """Return the note of the process that holds the directory, or None where none does.
+    """Return the note of the process that holds the lock; None if no process does.
 
-    Only the lock says that the directory is held: a note outlives a killed process, whose pid may be another's now.
+    The note alone proves nothing: it remains after its process was killed, and the pid may belong to another by now.
     """
     try:
         descriptor = os.open(directory / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC)
@@ -85,7 +85,7 @@ def read_note(directory: Path) -> dict[str, object] | None:
 
 
 def _note(text: bytes) -> dict[str, object] | None:
-    """Return the note; None where no live process wrote it: one that has just locked may not have written yet."""
+    """Return the note; None if no live process wrote it. A process that has just taken the lock may not have yet."""
     try:
         note = json.loads(text)
     except ValueError:
@@ -97,7 +97,7 @@ def _note(text: bytes) -> dict[str, object] | None:
     except ProcessLookupError:
         return None
     except PermissionError:
-        pass  # it is alive, and belongs to another user
+        pass  # the process is alive, and belongs to another user
     return note
 
 

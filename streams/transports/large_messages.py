@@ -1,4 +1,4 @@
-"""Large messages: how many bytes of them are in work is bounded."""
+"""Large messages: a limit on the bytes of those that are unfinished."""
 
 from __future__ import annotations
 
@@ -12,48 +12,48 @@ if TYPE_CHECKING:
     from faust.types import TP
 
 LARGE_BYTES = 64 * 1024
-"""A larger message is no text but a picture, and is counted."""
+"""A larger message contains a picture rather than text, and is counted."""
 ROOM_AGAIN = 0.75
-"""Large messages are fetched again below this share of `most_bytes`: for many at once, not for each one done."""
+"""The share of `most_bytes` at which large messages are fetched again: many together, not one for each finished one."""
 
 
 class LargeMessages:
-    """The large messages that are delivered and not acknowledged. Where there is no room for another, it waits."""
+    """The large messages that are delivered and not acknowledged. Another one waits while there is no room for it."""
 
     def __init__(self, has_room: Callable[[], None]) -> None:
-        """Start with none. `has_room` is called when crowded partitions may be fetched from again."""
+        """Begin empty. `has_room` is called when crowded partitions may be fetched from again."""
         self.most_bytes = 128 * 1024 * 1024
-        """Some 180 of the largest pictures."""
+        """About 180 of the largest pictures."""
         self.topics = frozenset({SCREENSHOTS.name})
-        """Topics whose messages may wait for room. A message there must be done without the ones behind it: a turn is
-        not, its window closes with a later one, and to hold that back would be a deadlock."""
+        """The topics whose messages may wait for room. Such a message must not need those that follow it. A turn does:
+        its window closes with a later turn, and if that one waited, there would be a deadlock."""
         self.crowded: set[TP] = set()
-        """Partitions whose next message is large while there is no room: they are not to be fetched from."""
+        """The partitions whose next message is large while there is no room: nothing is fetched from them."""
         self._has_room = has_room
         self._sizes: dict[TP, dict[int, int]] = {}
-        """Bytes by offset, so that each message is taken off `_bytes` only once: at its acknowledgement, or when its
-        partition is forgotten."""
+        """The bytes by offset, so that each message is subtracted from `_bytes` only once: when it is acknowledged, or
+        when its partition is forgotten."""
         self._bytes = 0
 
     def must_wait(self, tp: TP, record: Any) -> bool:  # noqa: ANN401 - the driver's record
-        """Return whether there is no room for a record; its partition is crowded then."""
+        """Return whether there is no room for a record; if so, its partition becomes crowded."""
         if self._bytes < self.most_bytes or not self._size(tp, record):
             return False
         self.crowded.add(tp)
         return True
 
     def add(self, tp: TP, message: Any) -> None:  # noqa: ANN401 - Faust's message
-        """Count a message that is delivered, if it is large."""
+        """Count a delivered message if it is large."""
         if size := self._size(tp, message):
             self._sizes.setdefault(tp, {})[message.offset] = size
             self._bytes += size
 
     def done(self, tp: TP, offset: int) -> None:
-        """Count a message no longer."""
+        """Stop counting a message."""
         self._make_room(self._sizes.get(tp, {}).pop(offset, 0))
 
     def forget(self, tps: Collection[TP]) -> None:
-        """Forget what is counted of these partitions."""
+        """Stop counting the messages of these partitions."""
         self._make_room(sum(sum(self._sizes.pop(tp, {}).values()) for tp in tps))
         self.crowded.difference_update(tps)
 

@@ -15,8 +15,8 @@ def to_ms(instant: datetime) -> int:
 
 
 def from_ms(milliseconds: int) -> datetime:
-    """Return the UTC instant of milliseconds since 1970; what no calendar has, as the nearest that it has.
+    """Return the UTC instant of milliseconds since 1970; values outside the years 1 to 9000 are clamped to them.
 
-    A producer's own time may be anything, such as microseconds. Who reads such a record puts it aside.
+    A producer's own time may be anything, such as microseconds. The readers of such a record put it aside.
     """
     return _EPOCH + timedelta(milliseconds=min(max(milliseconds, _LEAST), _MOST))

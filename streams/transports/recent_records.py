@@ -1,4 +1,4 @@
-"""The newest records of each partition in memory: agents and folds read them without file or broker."""
+"""The newest records of each partition in memory: agents and folds read them without the file or the broker."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 MAX_RECORDS: Final = 512
 MAX_BYTES: Final = 1 << 20
-"""Of values in one partition; the newest record is kept whatever its size."""
+"""The most bytes of values kept for one partition; the newest record is kept whatever its size."""
 
 
 class RecentRecords:
-    """Holds the last records of each partition, without a gap. Add only durable ones. Usable from any thread."""
+    """Keeps the newest records of each partition, without gaps. Add only durable ones. Usable from any thread."""
 
     def __init__(self) -> None:
-        """Start empty."""
+        """Begin empty."""
         self._records: dict[tuple[str, int], deque[Record]] = {}
         self._bytes: dict[tuple[str, int], int] = {}
         self._lock = threading.Lock()
 
     def add(self, records: Iterable[Record]) -> None:
-        """Add records that were just committed, in the order of their offsets."""
+        """Add records that have just become durable, in the order of their offsets."""
         with self._lock:
             for record in records:
                 place = (record.position.topic, record.position.partition)
@@ -44,7 +44,7 @@ class RecentRecords:
                 self._bytes[place] = size
 
     def read(self, topic: str, partition: int, start: int, limit: int) -> list[Record] | None:
-        """Return at most `limit` records from `start` on; None where `start` is before them, or there are none."""
+        """Return at most `limit` records from `start` on; None if `start` precedes those kept, or none are kept."""
         with self._lock:
             records = self._records.get((topic, partition))
             if not records or start < (first := records[0].position.offset):
@@ -52,20 +52,20 @@ class RecentRecords:
             return list(islice(records, start - first, start - first + limit))
 
     def offsets(self, topic: str, partition: int) -> range:
-        """Return the offsets of a partition's records."""
+        """Return the offsets of a partition's kept records."""
         with self._lock:
             records = self._records.get((topic, partition))
             return range(records[0].position.offset, records[-1].position.offset + 1) if records else range(0)
 
     def forget(self, topic: str, partition: int) -> None:
-        """Drop a partition's records: some of them are no longer in the log."""
+        """Drop a partition's records, because some of them are no longer in the log."""
         with self._lock:
             self._records.pop((topic, partition), None)
             self._bytes.pop((topic, partition), None)
 
 
 def as_read(record: NewRecord, appended: Appended, *, is_settled: bool = False) -> Record:
-    """Return an appended record as reading it returns it."""
+    """Return an appended record in the form in which reading it returns it."""
     return Record(
         position=appended.position,
         recorded_at=appended.recorded_at,

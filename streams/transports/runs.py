@@ -1,4 +1,4 @@
-"""Runs: the order in which a fetch is delivered, some records of one partition before those of the next."""
+"""Runs: the order in which the records of a fetch are delivered, several of one partition before those of the next."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ if TYPE_CHECKING:
     from faust.types import TP
 
 RUN_RECORDS: Final = 64
-"""Of one partition, one after the other. What waits in another partition comes after so many of each."""
+"""The most records of one partition that are delivered in a row; then the next partition has its turn."""
 
 
 class Runs(DefaultSchedulingStrategy):
-    """Delivers records of topics in turns, of a topic's partitions in turns, so many at a time.
+    """Takes topics in turns, and the partitions of each topic in turns; a turn delivers up to RUN_RECORDS records.
 
-    What is delivered together is decided, appended and folded together. Faust's own order, a record of each partition,
-    spreads every append over all shards: many transactions, each with few records.
+    Records that are delivered together are decided, appended and folded together. Faust's own order, one record of each
+    partition, would spread every append over all shards: many transactions, each with few records.
     """
 
     def __init__(self) -> None:
         """Keep nothing from one fetch to the next."""
 
     def iterate(self, records: Mapping[TP, list[Any]]) -> Iterator[tuple[TP, Any]]:
-        """Yield each record with its partition; those of a partition in their order."""
+        """Yield each record with its partition; the records of a partition keep their order."""
         topics: dict[str, deque[tuple[TP, deque[Any]]]] = {}
         for tp, fetched in records.items():
             topics.setdefault(tp.topic, deque()).append((tp, deque(fetched)))

@@ -1,12 +1,12 @@
-"""Safe delivery: a consumer commits past no message in work, and takes no acknowledgement from another generation.
+"""Safe delivery: a consumer commits past no unfinished message, and accepts no acknowledgement from another generation.
 
-Faust 0.15.3 commits past a message in work when nothing was committed yet, and when the message is the first one after
-the commit (faust-streaming issue 606); it acknowledges what it skips; it starts four tasks for each message. This mixin
-replaces those parts, for any driver. Agents use `stream.noack()`: without it Faust's C extension acknowledges what an
-agent has received, and does not go through `ack`.
+Faust 0.15.3 commits past an unfinished message if nothing was committed before, or if the message is the first one
+after the commit (faust-streaming issue 606). It also acknowledges messages that it skips, and starts four tasks for
+each message. This mixin replaces those parts, for any driver. Agents use `stream.noack()`: without it, Faust's C
+extension acknowledges every message that an agent has received, and does not call `ack`.
 
-A *generation* is the time between two rebalances. Everything this consumer knows of a partition belongs to one
-generation: after a rebalance the log delivers again from the committed offset on, here or at another worker.
+A *generation* is the time between two rebalances. Everything that this consumer knows about a partition belongs to one
+generation: after a rebalance, messages are delivered again from the committed offset on, to this worker or another.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from faust.types import TP, Message
 
 MESSAGES_BETWEEN_YIELDS = 50
-"""The event loop gets a turn at least so often while messages are delivered."""
+"""The number of delivered messages after which the event loop gets a turn."""
 REFILL_SECONDS = 0.05
-"""How long a fetch may last while a queue is full, or a partition withheld: it does not notice when that is over."""
+"""How long a fetch may last while a queue is full or a partition is withheld: it does not notice when that ends."""
 
 
 class SafeDelivery(Consumer):
-    """A mixin, named before the driver's own consumer class. The driver implements `_rewind`."""
+    """A mixin, which precedes the driver's own consumer class among the bases. The driver implements `_rewind`."""
 
     poll_timeout_s = 1.0
 
@@ -42,37 +42,39 @@ class SafeDelivery(Consumer):
         """Start with nothing delivered."""
         super().__init__(*args, **kwargs)
         self._withheld: set[TP] = set()
-        """Partitions that are not fetched from, as nothing of them can be handled yet; see `withhold`."""
+        """The partitions that are not fetched from, because their messages cannot be handled yet; see `withhold`."""
         self.scheduler = Runs()
         self._ends_of_fetching: tuple[type[BaseException], ...] = (
             asyncio.CancelledError,
             *self.consumer_stopped_errors,
         )
         self._delivered: dict[TP, deque[int]] = {}
-        """The offsets delivered in this generation and not committed past, in order. A commit may go up to the first
-        one that is not acknowledged. Only what was delivered is waited for, so gaps in the log (retention, compaction,
-        transactions) hold up nothing."""
+        """The offsets delivered in this generation that `_safe` does not include yet, in order. A commit may go up to
+        the first unacknowledged one. Only delivered offsets are waited for, so that gaps in the log (retention,
+        compaction, transactions) delay nothing."""
         self._safe: dict[TP, int] = {}
-        """The offset that may be committed. It cannot be computed from `_delivered` again, which loses what is done;
-        and a commit that failed must be repeated although nothing new was acknowledged."""
+        """The offset that may be committed. It cannot be computed from `_delivered` again, which drops finished
+        offsets, and a failed commit must be repeated even if nothing new was acknowledged."""
         self._at_group: dict[TP, int | None] = {}
-        """The offset from which the group delivers after a rebalance, as far as it has confirmed. Faust notes an offset
-        as committed even when the group refused it, and would then ignore acknowledgements of what is delivered
-        again."""
+        """The last committed offset that the group has confirmed: it delivers from there after a rebalance. Faust
+        considers an offset committed even if the group refused it, and would then ignore acknowledgements of messages
+        that are delivered again."""
         self._held: dict[TP, list[Any]] = {}
-        """Records fetched for a partition whose agent's queue filled meanwhile, at most those of one fetch. They are
-        delivered before this partition is fetched from again, which keeps their order, and other partitions go on."""
+        """The records that were fetched for a partition whose agent's queue filled up meanwhile, at most those of one
+        fetch. They are delivered before this partition is fetched from again, which keeps their order. Other partitions
+        are not delayed."""
         self._partitions_changed = asyncio.Event()
-        """Set when another partition may be fetched from: a wait for messages then ends at once."""
+        """Set when more partitions may be fetched from: a wait for messages then ends at once."""
         self.large = LargeMessages(self._partitions_changed.set)
         self._stops = 0
-        """How often the flow was stopped."""
+        """The number of times that the flow was stopped."""
         self._positions_since = 0
-        """The stop after which positions were set last. Delivery may resume only if it is the last stop: else messages
-        from positions of the old generation would be delivered. 0 of 0: a worker that was never stopped may begin."""
+        """The number of the stop after which positions were last set. Delivery may resume only if that was the last
+        stop; otherwise messages from positions of the old generation would be delivered. Both numbers begin at 0, so
+        that a worker that was never stopped may deliver."""
 
     async def _rewind(self, tp: TP, record: Any) -> None:  # noqa: ANN401 - the driver's record
-        """Fetch this partition again from a record that was fetched and not delivered."""
+        """Fetch this partition again from a record that was fetched but not delivered."""
         raise NotImplementedError
 
     # -- delivery
@@ -80,18 +82,18 @@ class SafeDelivery(Consumer):
     async def getmany(self, timeout: float) -> AsyncIterator[tuple[TP, Message]]:  # noqa: ASYNC109
         """Yield the next messages, in runs of a partition.
 
-        A message is put back if its partition was paused meanwhile, or if it is large and there is no room. It is held
-        if its agent's queue is full. Only its own partition waits then. (Faust goes on until the queue is full; then
-        all agents wait for that one, and the group waits for this worker.)
+        A message is put back if its partition was paused meanwhile, or if it is large and there is no room. It is kept
+        here if its agent's queue is full. In both cases only its own partition waits. (Faust itself delivers until the
+        queue is full; then all agents wait for that one, and the group waits for this worker.)
         """
         if not self.flow_active:
             await self.wait(self.can_resume_flow)  # type: ignore[arg-type] # as Faust does: mode takes both events
         generation = self.app.consumer_generation_id
         records = {} if self.should_stop else await self._fetch(timeout)
         if generation != self.app.consumer_generation_id and not self.should_stop:
-            # It is unknown whether these were fetched before or after the new generation set its positions: they are
-            # set again. (Faust does so only if the flow is still suspended; otherwise it loses what came after the
-            # seek.)
+            # It is unknown whether these records were fetched before or after the new generation set its positions, so
+            # the positions are set again. (Faust does that only if the flow is still suspended; otherwise it loses the
+            # records after the seek.)
             await self._seek_to_committed()
             return
         put_back: dict[TP, Any] = {}
@@ -105,7 +107,7 @@ class SafeDelivery(Consumer):
                 await self._rewind(tp, record)
 
     def _is_next(self, tp: TP, record: Any, put_back: dict[TP, Any]) -> bool:  # noqa: ANN401 - the driver's record
-        """Return whether a record is to be delivered now; else put it back, hold it, or pass it over."""
+        """Return whether a record is to be delivered now; otherwise put it back, keep it here, or pass over it."""
         if not self.flow_active or tp in self._paused_partitions or self.large.must_wait(tp, record):
             put_back[tp] = record
             return False
@@ -124,29 +126,30 @@ class SafeDelivery(Consumer):
         if active is None or active:
             wait = REFILL_SECONDS if self._buffered_partitions or self._withheld else timeout
             return await self._getmany(active_partitions=active, timeout=min(wait, timeout))
-        with suppress(TimeoutError):  # none can be fetched from: Faust would sleep for a second here
+        with suppress(TimeoutError):  # no partition can be fetched from: Faust would sleep for a second here
             await asyncio.wait_for(self._partitions_changed.wait(), timeout)
         return {}
 
     def _get_active_partitions(self) -> set[TP]:
         active: set[TP] | None = self._active_partitions
-        # Faust looks at the type of each of them, at every fetch.
+        # Faust's own method would check the type of each of them at every fetch.
         return super()._get_active_partitions() if active is None else active
 
     def resume_partitions(self, tps: Iterable[TP]) -> None:
-        """Fetch from these partitions again, at once."""
+        """Fetch from these partitions again, without delay."""
         super().resume_partitions(tps)
         self._partitions_changed.set()
 
     def on_buffer_drop(self, tp: TP) -> None:
-        """Fetch again from a partition whose buffer has room again, at once."""
+        """Fetch again, without delay, from a partition whose buffer has room again."""
         super().on_buffer_drop(tp)
         self._partitions_changed.set()
 
     def withhold(self, tps: set[TP]) -> None:
-        """Fetch from all partitions but these: what there is of them waits in the log, and keeps nothing else waiting.
+        """Fetch from all partitions except these, whose messages wait in the log and delay nothing else.
 
-        What is being fetched, or was, is delivered all the same: call this first while the flow is stopped.
+        Messages that were fetched already, or are being fetched, are still delivered. To prevent that for partitions
+        that were just assigned, call this while the flow is stopped.
         """
         self._withheld = tps
         self._partitions_changed.set()
@@ -172,14 +175,15 @@ class SafeDelivery(Consumer):
         read = self._read_offset[tp]
         if message.generation_id != self.app.consumer_generation_id or (read is not None and message.offset < read):
             return
-        # Both before the callback: it may wait until a rebalance is over, when these belong to the next generation.
+        # Both are set before the callback, which may wait until a rebalance is over: afterwards they would be entries
+        # of the next generation.
         self._delivered.setdefault(tp, deque()).append(message.offset)
         self._read_offset[tp] = message.offset
         self.large.add(tp, message)
         await self.callback(message)
 
     def _passes_over(self, tp: TP, record: Any) -> bool:  # noqa: ANN401 - the driver's record
-        """Count a record that no agent needs as delivered and done, in its turn behind those before it."""
+        """Count a settled record as delivered and done, in its place in the order; return whether it is settled."""
         if not getattr(record, "is_settled", False):
             return False
         offset, read = record.position.offset, self._read_offset[tp]
@@ -194,7 +198,7 @@ class SafeDelivery(Consumer):
     # -- acknowledgement and commit
 
     def ack(self, message: Message) -> bool:
-        """Count a message as done if this generation delivered it; return whether it did."""
+        """Count a message as done if this generation delivered it; return whether it was counted."""
         if self._may_count(message):
             self.large.done(message.tp, message.offset)
             return super().ack(message)
@@ -205,22 +209,22 @@ class SafeDelivery(Consumer):
 
     def _may_count(self, message: Message) -> bool:
         if message.generation_id != self.app.consumer_generation_id or message.tp not in self._delivered:
-            return False  # revoked: the partition's new worker gets the message again
-        # While the flow is suspended Faust's Python streams acknowledge what they skip and have not tracked.
+            return False  # the partition was revoked: its new worker gets the message again
+        # While the flow is suspended, Faust's Python streams acknowledge messages that they skip and have not tracked.
         return message.tracked or self.app.flow_control.is_active()
 
     def _new_offset(self, tp: TP) -> int | None:
-        """Return the offset behind the delivered messages that are done without a gap; None where there are none."""
+        """Return the offset after the delivered messages that are done without a gap; None if there are none."""
         delivered, done = self._delivered.get(tp, deque()), self._acked_index[tp]
         while delivered and delivered[0] in done:
             offset = delivered.popleft()
             done.discard(offset)
             self._safe[tp] = offset + 1
-        self._acked[tp].clear()  # Faust's list of the same, of which only the key is needed
+        self._acked[tp].clear()  # Faust's list of the same offsets, of which only the key is needed
         return self._safe.get(tp)
 
     def handled(self, tp: TP) -> int:
-        """Return the offset before which every message is done, as this generation knows it."""
+        """Return the offset before which every message is done, as far as this generation knows."""
         delivered, done = self._delivered.get(tp, deque()), self._acked_index[tp]
         undone = next((offset for offset in delivered if offset not in done), None)
         if undone is not None:
@@ -231,10 +235,10 @@ class SafeDelivery(Consumer):
     async def _commit_offsets(self, offsets: Mapping[TP, int], start_new_transaction: bool = True) -> bool:  # noqa: FBT001, FBT002
         at_group = self._at_group
         committed = bool(await super()._commit_offsets(offsets, start_new_transaction))
-        # Faust notes offsets as committed that the group refused. It would not commit them again, and would ignore the
-        # acknowledgements of what is delivered again.
+        # Faust considers offsets committed even if the group refused them. It would not commit them again, and would
+        # ignore acknowledgements of messages that are delivered again.
         for tp in self._at_group.keys() & offsets.keys():
-            if committed and at_group is self._at_group:  # else a rebalance came between
+            if committed and at_group is self._at_group:  # otherwise a rebalance came in between
                 self._at_group[tp] = offsets[tp]
             self._committed_offset[tp] = self._at_group[tp]
         return committed
@@ -249,8 +253,9 @@ class SafeDelivery(Consumer):
     def resume_flow(self) -> None:
         """Deliver again, if positions were set since the last stop.
 
-        Faust does not stop the flow of a worker without partitions before it assigns some. It would clear what is
-        delivered while positions are set from the agents' queues when it resumes, and never deliver it again.
+        If a worker has no partitions, Faust does not stop the flow before it assigns some. Messages may then be
+        delivered while positions are set. When Faust resumes, it would clear them from the agents' queues, and never
+        deliver them again.
         """
         if self._positions_since == self._stops:
             super().resume_flow()
@@ -266,15 +271,15 @@ class SafeDelivery(Consumer):
         committed = await self.seek_to_committed()
         self._at_group = {tp: offset or None for tp, offset in committed.items()}
         self._read_offset.update(self._at_group)
-        self._committed_offset.update(self._at_group)  # Faust would leave there what the group does not know
+        self._committed_offset.update(self._at_group)  # Faust would keep old offsets where the group has none
 
     async def seek(self, partition: TP, offset: int) -> None:
-        """Go to an offset, and forget what was delivered of this partition."""
+        """Go to an offset, and forget which messages of this partition were delivered."""
         self._forget({partition})
         await super().seek(partition, offset)
 
     async def on_partitions_revoked(self, revoked: set[TP]) -> None:
-        """Forget what was delivered of these partitions: late acknowledgements do not count."""
+        """Forget which messages of these partitions were delivered: late acknowledgements do not count."""
         self._forget(set(revoked))
         await super().on_partitions_revoked(revoked)
 

@@ -126,7 +126,7 @@ async def test_a_ledgers_subject_that_refuses_ours_stops_nothing(
     async with client(registry, tmp_path) as one:
         await one.register()
         assert await one.unregistered() == (["mnemolog.memories-mnemolog.Decision"], [])
-    assert "who reads the ledger by the registry lacks a schema" in caplog.text
+    assert "readers of the ledger by the registry lack a schema" in caplog.text
 
 
 async def test_what_our_own_schemas_ids_mean_is_known_before_any_record_names_them(

@@ -1,4 +1,4 @@
-"""Users whose every field has a word of its own, by which it is known again wherever it lies."""
+"""Users with canaries: each of their fields has a word of its own, by which every copy of the field can be found."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ PLACES = {
     "open": "Hulverwick", "rejected": "Jandelmoss", "speaker": "Ambrosell", "mood": "Wistfuldrey",
     "scene": "Cloverhythe", "gift": "Brindlecomb", "summary": "Inglethorpe",
 }  # fmt: skip
-"""Where a word stands, and what it begins with; a number follows, which is the user's."""
+"""The beginning of each field's word; the user's number follows it."""
 PNG = b"\x89PNG\r\n\x1a\n"
 _NUMBERED = re.compile(r"(Tressolage|Vexleyham|Zorblattia|Plimwicket|Jandelmoss|Hulverwick)(\d{3})")
 
 
 def user(number: int) -> str:
-    """Return a user's id, a canary too."""
+    """Return a user's id, which is a canary too."""
     return f"Fennimore{number:03}"
 
 
 def word(place: str, number: int) -> str:
-    """Return the word of a user that stands in one place."""
+    """Return the word in one field of a user."""
     return f"{PLACES[place]}{number:03}"
 
 
 def words(number: int) -> list[str]:
-    """Return all words of a user but the id."""
+    """Return all words of a user except the id."""
     return [word(place, number) for place in PLACES]
 
 
 def published(number: int) -> list[dict[str, Any]]:
-    """Return an event of every kind; the picture's words are its answer's alone."""
+    """Return an event of every kind; the words of the picture stand only in the model's answer to it."""
     own, image = user(number), PNG + number.to_bytes(2) + bytes(30)
     of_user = {"user_id": own, "relevance": "high"}
     said = f"My name is {word('name', number)} and I live in {word('turn', number)}. 我住在{word('street', number)}。"
@@ -52,7 +52,7 @@ def published(number: int) -> list[dict[str, Any]]:
 
 
 def answers(lines: list[tuple[int, str]]) -> list[dict[str, Any]]:
-    """Return what a model says of numbered lines: their words and more."""
+    """Return a model's answer to numbered lines, which repeats their words and adds one."""
     found = []
     for line, text in lines:
         named = _NUMBERED.search(text)
@@ -62,12 +62,12 @@ def answers(lines: list[tuple[int, str]]) -> list[dict[str, Any]]:
 
 
 def caption(url: str) -> list[dict[str, Any]]:
-    """Return what a model says of a user's picture, which it is shown by a data URL."""
+    """Return a model's answer to a user's picture, which it is shown by a data URL."""
     image = b64decode(url.partition(",")[2])
     number = int.from_bytes(image[len(PNG) : len(PNG) + 2])
     return [{"content": f"The picture shows {word('caption', number)}", "sources": [1]}]
 
 
 def letter(number: int) -> bytes:
-    """Return bytes that no one can decode; a dead letter keeps them."""
+    """Return bytes that cannot be decoded, so that a dead letter keeps them."""
     return f"\0{word('letter', number)} is no event".encode()

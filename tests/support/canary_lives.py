@@ -1,4 +1,4 @@
-"""What users with canary words do, on whatever engine: they publish, set, change, ask, and let a model answer."""
+"""The actions of users with canaries, on any engine: publish, set, change, ask, and let a model answer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     Ask: TypeAlias = Callable[[str, str, Any], Awaitable[Any]]
-    """Sends a method, a path and a body; returns the answer. Raises AssertionError where it is refused."""
+    """Sends a method, a path and a body; returns the answer. Raises AssertionError if it is refused."""
 
 USERS, AT_ONCE = 100, 10
 ERASED = range(0, USERS, 5)
@@ -19,7 +19,7 @@ KEPT = [number for number in range(USERS) if number not in ERASED]
 
 
 async def lives(ask: Ask, number: int) -> None:
-    """Publish an event of every kind, set and change a memory, be reminded of something, and search."""
+    """Publish an event of every kind, set and change a memory, set a reminder, and search."""
     own = user(number)
     await ask("POST", "/v1/events", published(number))
     set_by_user = {"user_id": own, "content": f"keeps a {word('memory', number)}"}
@@ -32,7 +32,7 @@ async def lives(ask: Ask, number: int) -> None:
 
 
 async def speaks(ask: Ask, number: int, session: str, place: str) -> None:
-    """Say one thing more, in a session of its own."""
+    """Publish one more turn, in a session of its own."""
     own = user(number)
     said = f"I love {word(place, number)}."
     turn = {"type": "TurnRecorded", "event_id": f"{session}-{own}", "user_id": own, "session_id": session}
@@ -40,6 +40,6 @@ async def speaks(ask: Ask, number: int, session: str, place: str) -> None:
 
 
 async def each(numbers: Sequence[int], live: Callable[[int], Awaitable[None]]) -> None:
-    """Let users live, some at a time."""
+    """Run the actions of users, AT_ONCE of them at a time."""
     for start in range(0, len(numbers), AT_ONCE):
         await asyncio.gather(*(live(number) for number in numbers[start : start + AT_ONCE]))

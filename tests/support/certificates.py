@@ -1,4 +1,4 @@
-"""Certificates made for the occasion: an authority of one's own, and what it signs."""
+"""Certificates made for a test: an authority, and the certificates that it signs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Certificate(NamedTuple):
 
 
 class Authority:
-    """An authority in a folder; `certificate` is what the others trust."""
+    """An authority in a folder. Whoever trusts its `certificate` trusts those that it signs."""
 
     def __init__(self, folder: Path, name: str = "ca") -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -32,7 +32,7 @@ class Authority:
         openssl(folder, "req", "-x509", *key(f"{name}-key.pem"), "-out", f"{name}.pem", *subject, *usage)
 
     def issue(self, name: str, names: str = LOOPBACK) -> Certificate:
-        """Sign a new certificate for some names; one of that name is replaced."""
+        """Sign a new certificate for some host names; an earlier one of the same `name` is replaced."""
         (self._folder / "extensions").write_text(EXTENSIONS.format(names=names))
         openssl(self._folder, "req", *key(f"{name}-key.pem"), "-out", f"{name}.csr", "-subj", f"/CN={name}")
         signing = ("-CA", f"{self._name}.pem", "-CAkey", f"{self._name}-key.pem", "-CAcreateserial")
@@ -42,7 +42,7 @@ class Authority:
 
 
 def key(file: str) -> tuple[str, ...]:
-    """Return the options that make a new key in a file."""
+    """Return the options of openssl that make a new key in a file."""
     return ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", file)
 
 

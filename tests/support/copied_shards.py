@@ -1,4 +1,4 @@
-"""Two workers' shards on one log: one whose partition moved away, and one that may copy its file."""
+"""The shards of two workers on one log: a partition moves away from one, and the other may copy its file."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FACTS = 30
 
 
 class CountedLog(MemoryLog):
-    """Counts the records that it gives."""
+    """Counts the records that are read."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -41,7 +41,7 @@ class CountedLog(MemoryLog):
 
 
 class Neighbour:
-    """Another worker, without a network between; `lies` are of its offer, `meanwhile` happens after the first part."""
+    """Another worker, without a network between. `lies` replace fields of its offer; `meanwhile` follows each part."""
 
     url = "http://neighbour"
 
@@ -65,7 +65,7 @@ class Neighbour:
 
 
 async def moves_away(bench: Workbench, facts: int = FACTS) -> Neighbour:
-    """Remember facts, and let the partition go."""
+    """Remember facts, release the partition, and return the worker that had it as a neighbour."""
     for number in range(facts):
         await bench.says(f"t-{number}", f"第{number}句")
         await bench.decides(remember(f"用户喜欢第{number}种茶", f"c-{number}"))
@@ -76,14 +76,14 @@ async def moves_away(bench: Workbench, facts: int = FACTS) -> Neighbour:
 
 
 async def hold(shards: Shards, log: MemoryLog, neighbour: Neighbour, worth: int = WORTH) -> None:
-    """Assign the partition to a worker that may copy its shard from a neighbour, and have it held."""
+    """Assign the partition to a worker that may copy its shard from a neighbour, and take it over."""
     shards.takeover.receiver = ShardReceiver(log, neighbour, worth)
     shards.takeover.assign([0])
     await shards.takeover.hold(0)
 
 
 async def folded(log: MemoryLog, folder: Path) -> dict[str, list[Any]]:
-    """Return the rows that a fold of the whole log has."""
+    """Return the rows that a fold of the whole log gives."""
     shards = Shards(folder, log, 1)
     shards.takeover.assign([0])
     await shards.takeover.hold(0)
@@ -92,14 +92,14 @@ async def folded(log: MemoryLog, folder: Path) -> dict[str, list[Any]]:
 
 
 def rows(path: Path) -> dict[str, list[Any]]:
-    """Return everything that a shard's file holds."""
+    """Return all rows in a shard's file, by table."""
     with closing(open_database(path)) as connection:
         tables = [name for (name,) in connection.execute("select name from sqlite_master where type='table'")]
         return {table: sorted(connection.execute(f"select * from {table}"), key=repr) for table in tables}  # noqa: S608
 
 
 async def is_a_fold(shards: Shards, log: MemoryLog, tmp_path: Path) -> bool:
-    """Tell whether a shard holds what a fold from offset 0 does, in its file and by its digest."""
+    """Return whether a shard equals a fold from offset 0, in its file and by its digest."""
     expected = await folded(log, tmp_path / "fold")
     other = Shards(tmp_path / "fold", log, 1)
     other.takeover.assign([0])
@@ -110,6 +110,6 @@ async def is_a_fold(shards: Shards, log: MemoryLog, tmp_path: Path) -> bool:
 
 
 def left_over(tmp_path: Path) -> list[str]:
-    """Return what lies in the taker's folder beside the shards."""
+    """Return the files in the taker's folder other than the shards."""
     names = {file.name.removesuffix("-wal").removesuffix("-shm") for file in (tmp_path / "taker").iterdir()}
     return sorted(names - {"0.sqlite", "globals.sqlite"})

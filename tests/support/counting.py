@@ -1,4 +1,4 @@
-"""Which decisions of a log count, written again: independent of the fold that it checks."""
+"""Which decisions of a log count: a second implementation, independent of the fold that it checks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def counted(records: Mapping[tuple[str, int], Sequence[Record]]) -> dict[Owner, list[Decision]]:
     """Return each user's counted decisions, from the records of each topic's partitions.
 
-    Those of a user who was erased begin with the erasure: what was decided before cannot be read any more.
+    Those of an erased user begin with the erasure, because decisions before it can no longer be read.
     """
     chains: dict[Owner, list[Decision]] = {}
     for (topic, partition), ledger in records.items():
@@ -41,7 +41,7 @@ def counted(records: Mapping[tuple[str, int], Sequence[Record]]) -> dict[Owner, 
 
 
 def decisions(ledger: Sequence[Record | NewRecord]) -> Iterator[Decision]:
-    """Yield the decisions among records; what is none is void."""
+    """Yield the decisions in a ledger's records; records that are no decision are skipped, as void."""
     for record in ledger:
         with suppress(codec.Undecodable):
             yield codec.decode_as(record.value, Decision)

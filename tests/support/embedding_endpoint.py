@@ -1,4 +1,4 @@
-"""An OpenAI-compatible endpoint for embeddings on this machine, which stands still when it is told to."""
+"""An OpenAI-compatible endpoint for embeddings on this machine, which stalls when a test wants it to."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class EmbeddingEndpoint(ThreadingHTTPServer):
         self.answered: Counter[str] = Counter()
         self.goes_on = threading.Event()
         self.still_for = ""
-        """It stands still for who has this key and has been answered once, until `goes_on` is set; "": for nobody."""
+        """It stalls for a caller with this key after its first answer, until `goes_on` is set; "" means for nobody."""
         self.is_still = threading.Event()
 
     @property
@@ -57,7 +57,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *args: Any) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 def _vector(text: str) -> list[float]:
@@ -69,7 +69,7 @@ def _vector(text: str) -> list[float]:
 
 @contextmanager
 def embedding_endpoint() -> Iterator[EmbeddingEndpoint]:
-    """Serve until the block ends."""
+    """Serve an endpoint until the block ends."""
     endpoint = EmbeddingEndpoint()
     thread = threading.Thread(target=endpoint.serve_forever, args=(0.02,), daemon=True)
     thread.start()

@@ -33,12 +33,12 @@ PROMPT = "prompt-1"
 
 
 def later(**span: float) -> datetime:
-    """Return the instant that lies so much after Monday, such as `later(hours=3)`."""
+    """Return the instant at this distance after MONDAY, such as `later(hours=3)`."""
     return MONDAY + timedelta(**span)
 
 
 def vector_of(text: str) -> bytes:
-    """Return a unit vector of the text's characters: alike texts have a high cosine."""
+    """Return a unit vector of the text's characters: similar texts have a high cosine."""
     counts = np.zeros(DIMENSIONS, "<f4")
     for character in text:
         counts[ord(character) % DIMENSIONS] += 1
@@ -46,12 +46,12 @@ def vector_of(text: str) -> bytes:
 
 
 def envelope(event_id: str, at: datetime = MONDAY, *, agent_id: str | None = LUNA, owner: Owner = XIAOMING) -> Envelope:
-    """Return the envelope of a message of Xiaoming's."""
+    """Return the envelope of a message, of Xiaoming's by default."""
     return Envelope(event_id=event_id, tenant=owner.tenant, user_id=owner.user_id, agent_id=agent_id, occurred_at=at)
 
 
 def piece(name: str, at: datetime = MONDAY, *, logged: datetime | None = None, by_user: bool = True) -> CoveredPiece:
-    """Return a covered piece `name#0`, logged when it was said unless told otherwise."""
+    """Return a covered piece `name#0`, by default logged when it was said."""
     return CoveredPiece(piece_id=f"{name}#0", by_user=by_user, occurred_at=at, recorded_at=logged or at)
 
 
@@ -64,7 +64,7 @@ def candidate(
     dialogue: tuple[str, ...] = (),
     **more: Any,
 ) -> Candidate:
-    """Return a semantic, long-term candidate that cites the pieces `name#0` of the observations named."""
+    """Return a semantic, long-term candidate that cites the pieces `name#0` of the named observations."""
     fields: dict[str, Any] = {
         "kind": "semantic",
         "category": "fact",
@@ -86,12 +86,12 @@ def candidate(
 def episode(
     content: str, *cites: str, event_type: str | None = "gift", importance: float = 0.5, **more: Any
 ) -> Candidate:
-    """Return an episode."""
+    """Return a candidate for an episode."""
     return candidate(content, *cites, kind="episodic", event_type=event_type, importance=importance, **more)
 
 
 def extracted(*candidates: Candidate, covers: list[CoveredPiece], agent_id: str | None = LUNA) -> CandidatesExtracted:
-    """Return an answer; its id follows from the pieces that it covers, as an extraction's does."""
+    """Return an extractor's answer. Its id derives from the pieces that it covers, as in production."""
     names = [c.piece_id for c in covers]
     return CandidatesExtracted(
         envelope=envelope(derived_id("extraction", *names), max(c.occurred_at for c in covers), agent_id=agent_id),
@@ -115,7 +115,7 @@ def said(
 
 
 def happened(content: str, name: str, at: datetime = MONDAY, **more: Any) -> CandidatesExtracted:
-    """Return the answer to a window of one user turn that tells of one event."""
+    """Return the answer to a window of one user turn that reports one event."""
     return extracted(episode(content, name, **more), covers=[piece(name, at)])
 
 
@@ -160,7 +160,7 @@ def imported(
     value: str | None = None,
     **more: Any,
 ) -> ImportMemory:
-    """Return the command to import the memory `of` that Evatar formed when it is imported, unless told otherwise."""
+    """Return the command to import the memory `of` of Evatar, by default formed when it is imported."""
     formed = formed or at
     fields: dict[str, Any] = {
         "source_system": "evatar",
@@ -185,7 +185,7 @@ def imported(
 def revise(
     memory_id: str, command: str, at: datetime = MONDAY, *, content: str | None = None, **more: Any
 ) -> ReviseMemory:
-    """Return the command to change what is given."""
+    """Return the command to change the given fields of a memory."""
     new: dict[str, Any] = (
         {} if content is None else {"content": Sealed.clear(content), "vector": Sealed.clear(vector_of(content))}
     )
@@ -208,7 +208,7 @@ def restore(memory_id: str, command: str, at: datetime = MONDAY) -> RestoreMemor
 
 
 def recalled(*memory_ids: str, command: str, at: datetime = MONDAY) -> RecordRecall:
-    """Return what says that an agent was shown these memories."""
+    """Return the report that an agent was shown these memories."""
     return RecordRecall(envelope=envelope(command, at), memory_ids=list(memory_ids))
 
 
@@ -223,7 +223,7 @@ def tick(as_of: datetime, policy: str = "ladder") -> DecayDue:
 
 
 def nested(depth: int) -> dict[str, Any]:
-    """Return an object of so many objects and lists within each other."""
+    """Return an object of `depth` objects and lists nested in each other."""
     inner: Any = 1
     for level in range(depth - 1):
         inner = [inner] if level % 2 else {"in": inner}

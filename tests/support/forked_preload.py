@@ -1,6 +1,6 @@
-"""What the server of forks loads after all modules: the built-in encoder, which takes most of a second.
+"""Loads the built-in encoder, which takes most of a second; the fork server imports this after all other modules.
 
-What is there then stays as it is: looking through it for garbage would copy it into each fork.
+Its objects are then frozen: a search for garbage in them would copy them into each fork.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""The command line in processes of their own that begin with their modules imported: commands, and what goes on.
+"""The command line in processes that start with all modules imported: short commands, and programs that keep running.
 
-Each is a fork of one process that has imported everything and done nothing: exit code, streams, signals and files are
-those of `python -m mnemolog`, and the one to three seconds of processor time that the imports take are spent once. So
-are those of the processes that a command starts (`forked_children`). All forks share the seed of hashes; whatever may
-depend on it, or on how Python starts, needs `python -m mnemolog`.
+Each process is a fork of the fork server, which has imported everything and done nothing else. Exit code, streams,
+signals and files are those of `python -m mnemolog`, but the imports, which take one to three seconds of processor time,
+happen only once. The same holds for the processes that a command starts (`forked_children`). All forks share one hash
+seed: a test that may depend on it, or on how Python starts, needs `python -m mnemolog`.
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ FORKS.set_forkserver_preload(
 
 
 def _serve() -> None:
-    """Start the server of forks, if it does not run: it finds the tests' modules where this process does."""
+    """Start the fork server if it does not run; it finds the tests' modules in the same places as this process."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
         forkserver.ensure_running()
 
 
 class _Around(NamedTuple):
-    """What a program finds around it: its standard streams, its folder, and which permissions files do not get."""
+    """The surroundings of a program: the files of its standard streams, its working directory, and its umask."""
 
     streams: list[Path]
     folder: Path
@@ -72,7 +72,7 @@ class _Around(NamedTuple):
 
 
 class Forked:
-    """A command that goes on, with what tests use of a `Popen`, and what it has said so far. Who starts one ends it."""
+    """A running command, with the part of `Popen` that tests use, and its output so far. Its caller must `kill` it."""
 
     def __init__(
         self,
@@ -84,10 +84,10 @@ class Forked:
         output: Path | None = None,
         program: str = MNEMOLOG,
     ) -> None:
-        """Start it, with the umask of this process; what is `missing` cannot be imported in it.
+        """Start it with the umask of this process and `said` as its input; it cannot import the modules in `missing`.
 
-        `program` is another module or a file that is run as `python -m` or `python` does.
-        It runs in `folder`, or where this process does, and appends both streams to `output`, if there is one.
+        `program` may be another module or file, which runs as by `python -m` or `python`. It runs in `folder`, by
+        default the working directory of this process, and appends both output streams to `output` if that is given.
         """
         self._own = None
         if output is None:
@@ -105,11 +105,11 @@ class Forked:
         assert self._process.pid is not None
         self.pid: int = self._process.pid
         self._ended: tuple[int | None, tuple[bytes, bytes]] | None = None
-        """Its exit code and all that it told, when its files are gone."""
+        """Its exit code and its whole output, once its files are gone."""
 
     @property
     def returncode(self) -> int | None:
-        """The exit code, None while it runs; of one that a signal ended the signal's number, negative."""
+        """The exit code, None while it runs; the negative number of the signal if one ended it."""
         return self._process.exitcode if self._ended is None else self._ended[0]
 
     def poll(self) -> int | None:
@@ -117,14 +117,14 @@ class Forked:
         return self.returncode
 
     def told(self) -> tuple[bytes, bytes]:
-        """Return what it has printed and what it has said so far: the same where both have one file."""
+        """Return its standard output and standard error so far: the same bytes twice if both go to one file."""
         if self._ended is not None:
             return self._ended[1]
         printed, said = (file.read_bytes() if file.exists() else b"" for file in self._files)
         return printed, said
 
     def communicate(self, timeout: float) -> tuple[str, str]:
-        """Wait for its end; return what it printed and what it said. Raises TimeoutExpired, and does not end it."""
+        """Wait for its end; return its standard output and standard error. Raises TimeoutExpired without ending it."""
         self.wait(timeout)
         printed, said = self.told()
         return printed.decode(), said.decode()
@@ -139,7 +139,7 @@ class Forked:
         self.send_signal(signal.SIGTERM)
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait for its end, and return the exit code. Raises TimeoutExpired, and does not end it."""
+        """Wait for its end, and return the exit code. Raises TimeoutExpired without ending it."""
         if self._ended is None:
             self._process.join(timeout)
         if self.returncode is None:
@@ -147,7 +147,7 @@ class Forked:
         return self.returncode
 
     def kill(self) -> None:
-        """Have it ended when this returns, and its files removed; safe to call twice."""
+        """End it, wait until it has ended, and remove its files; safe to call twice."""
         if self._ended is None:
             self._process.kill()
             self._process.join()
@@ -165,7 +165,7 @@ def mnemolog(
     folder: Path | None = None,
     program: str = MNEMOLOG,
 ) -> CompletedProcess[bytes]:
-    """Run a command to its end. Raises TimeoutExpired, and ends it then."""
+    """Run a command to its end. If that takes longer than `timeout` seconds, end it and raise TimeoutExpired."""
     command = Forked(*arguments, environment=environment, said=said, folder=folder, program=program)
     try:
         code = command.wait(timeout)
@@ -175,7 +175,7 @@ def mnemolog(
 
 
 def started(text: str, *arguments: str, stdout: Connection, stderr: Connection) -> BaseProcess:
-    """Begin to run a text as `python -c` does; return its process. The streams are ends of pipes, for it alone."""
+    """Start a process that runs a text as `python -c` does, and return it. It takes over its ends of the two pipes."""
     _serve()
     process = FORKS.Process(target=_run_text, args=(text, arguments, stdout, stderr))
     process.start()
@@ -199,7 +199,7 @@ def _umask() -> int:
 
 
 def _run(around: _Around, arguments: list[str], environment: dict[str, str], missing: Sequence[str]) -> None:
-    """Be the program."""
+    """Run the program in this process."""
     os.chdir(around.folder)
     _take_streams(*around.streams)
     os.umask(around.umask)
@@ -207,7 +207,7 @@ def _run(around: _Around, arguments: list[str], environment: dict[str, str], mis
 
 
 def _take_streams(*files: Path) -> None:
-    """Make files standard input, output and error."""
+    """Make three files standard input, output and error."""
     for number, file in enumerate(files):
         flags = os.O_RDONLY if number == 0 else os.O_WRONLY | os.O_CREAT | os.O_APPEND
         opened = os.open(file, flags, 0o600)
@@ -217,13 +217,13 @@ def _take_streams(*files: Path) -> None:
 
 
 def _be_the_program(arguments: list[str], environment: dict[str, str], missing: Sequence[str] = ()) -> None:
-    """Run the program with its variables; what it registers for its end is done here."""
+    """Run the program with its environment variables, and the functions that it registers with `atexit`."""
     from mnemolog.cli import main  # noqa: PLC0415 - imported already, by the process that this one is a fork of
 
     os.environ.clear()
     os.environ.update(environment)
     for name in missing:
-        sys.modules[name] = None  # type: ignore[assignment] # that is how Python spells "not to be had"
+        sys.modules[name] = None  # type: ignore[assignment] # to Python this means "cannot be imported"
     sys.argv = arguments
     fork_children()
     try:

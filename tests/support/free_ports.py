@@ -1,8 +1,8 @@
-"""Ports for what a test starts.
+"""Free ports for the servers that tests start.
 
-They lie below those that the kernel gives to connections: there a port that a test's server has left for a moment, to
-come back to it, could be taken by any connection of any process, and who knocks at a server that is not up yet could be
-connected with himself. What one process was given no other is given while that one lives.
+They are below the ephemeral ports, which the kernel gives to outgoing connections. Any connection of any process could
+take an ephemeral port while a test's server restarts, and a client that connects before its server is up could be
+connected to itself. No two living processes are given the same port.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from itertools import count as count_from
 from typing import Final
 
 FIRST, PORTS = 24_000, 8_000
-"""Linux gives ports from 32768 on to connections."""
+"""On Linux the ephemeral ports begin at 32768."""
 _TURNS: Final = count_from(os.getpid() * 97)
-"""Each process begins elsewhere; what was given is not given again soon."""
+"""Each process begins at another port, and returns to a port only after all others."""
 
 
 def free_ports(count: int) -> list[int]:
-    """Return ports that are free now, no two the same. Raises RuntimeError when there are not so many."""
+    """Return `count` different ports that are free now. Raises RuntimeError if there are too few."""
     found: list[int] = []
     for _ in range(PORTS):
         port = FIRST + next(_TURNS) % PORTS
@@ -31,7 +31,7 @@ def free_ports(count: int) -> list[int]:
 
 
 def is_free(port: int) -> bool:
-    """Tell whether a server could listen there."""
+    """Return whether a server could listen on a port."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as servers do
         try:
@@ -42,7 +42,7 @@ def is_free(port: int) -> bool:
 
 
 def _is_ours(port: int) -> bool:
-    """Take the port's name, which no two processes can have; return whether nobody had it."""
+    """Return whether this process could reserve a port, by a socket name that only one process can have."""
     name = socket.socket(socket.AF_UNIX)
     try:
         name.bind(f"\0mnemolog-test-port-{port}")

@@ -1,4 +1,4 @@
-"""Garbage: what a test's block made and left to Python's collector, which in a worker rarely looks at what is old."""
+"""Garbage: the objects that a block leaves to Python's collector, which rarely looks at old objects in a worker."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def garbage() -> Iterator[list[object]]:
-    """Give a list that has, after the block, what no reference leads to and only the collector finds."""
+    """Yield a list, which after the block contains the unreachable objects that only the collector finds."""
     found: list[object] = []
     gc.collect()
     gc.disable()

@@ -1,4 +1,4 @@
-"""The vocabulary of decisions: `given(history).when(item).then(actions)`; whatever is decided is delivered twice."""
+"""The vocabulary of decisions: `given(history).when(item).then(actions)`. Every decision is folded twice."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Item: TypeAlias = "UserItem | Tick"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """A user's state after a history of items, each decided in the order given."""
+    """A user's state after a history of items, decided in order."""
 
     state: UserState = field(default_factory=lambda: UserState(owner=XIAOMING))
     vectors: dict[str, bytes] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class Given:
     """The tenant's global memories, which a wake may show."""
 
     def when(self, item: Item, *, logged: datetime | None = None) -> Given:
-        """Decide an item, logged when it happened unless told otherwise, and fold every part of it, each twice."""
+        """Decide an item, by default logged when it happened, and fold every part of the decision twice."""
         at, place_offset, after = logged or item.envelope.occurred_at, self.offset + 1, self
         place = ItemPosition(0, place_offset, at)
         while not is_decided(after.state, item.envelope.event_id):
@@ -59,7 +59,7 @@ class Given:
         return self.vectors
 
     def folded(self, decision: Decision) -> Given:
-        """Fold one decision, as its bytes tell; delivered again it does not count."""
+        """Fold one decision from its encoded bytes, and check that it does not count a second time."""
         value = codec.encode(decision)
         decision = codec.decode_as(value, Decision)
         assert counts(self.state, decision)
@@ -74,12 +74,12 @@ class Given:
 
     @property
     def actions(self) -> list[str]:
-        """What became of the parts of the last item."""
+        """The action of each outcome of the last item."""
         return [o.action for d in self.decisions for o in d.outcomes]
 
     @property
     def reasons(self) -> list[str]:
-        """Why."""
+        """The reason of each outcome of the last item."""
         return [o.reason for d in self.decisions for o in d.outcomes]
 
     @property
@@ -88,22 +88,22 @@ class Given:
         return [e for d in self.decisions for e in events_of(d)]
 
     def then(self, *actions: str) -> Given:
-        """Check what became of the parts of the last item."""
+        """Check the actions of the last item."""
         assert self.actions == list(actions), self.reasons
         return self
 
     @property
     def memories(self) -> list[Memory]:
-        """All memories, in the order of forming."""
+        """All memories, in the order in which they were formed."""
         return sorted(self.state.memories.values(), key=lambda m: (m.formed_at, m.memory_id))
 
     def active(self, at: datetime) -> list[str]:
-        """Return the contents of what is active at an instant."""
+        """Return the contents of the memories that are active at an instant."""
         return [m.content for m in self.memories if m.status_at(at) == "active"]
 
     @property
     def only(self) -> Memory:
-        """The one memory that there is."""
+        """The only memory."""
         [memory] = self.memories
         return memory
 

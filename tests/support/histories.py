@@ -1,4 +1,4 @@
-"""Random histories of one user, for properties: whatever the inbox may hold, decided in order."""
+"""Random histories of one user, for property tests: any items that the inbox may contain, decided in order."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ DAYS = st.integers(-2, 60).map(lambda hours: MONDAY + timedelta(hours=hours * 7)
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One item; what it is about is chosen among the memories that there are when it comes."""
+    """One item. The memory that it is about is chosen when it comes, from those that exist then."""
 
     make: Callable[[str, str], Item]
-    """Takes a new command id and a memory id."""
+    """Makes the item from a new command id and a memory id."""
     chosen: int
     waits: timedelta
 
@@ -116,7 +116,7 @@ def answers(draw: st.DrawFn) -> Callable[[str, str], Item]:
 
 
 def _naming(answer: CandidatesExtracted, memory_id: str, *, is_over: bool) -> CandidatesExtracted:
-    """Return an answer whose first candidate ends a memory, or takes its place."""
+    """Return an answer whose first candidate ends a memory, or replaces it."""
     first, *others = answer.candidates
     first = replace(first, ends=[memory_id]) if is_over else replace(first, replaces=[memory_id])
     return replace(answer, candidates=[first, *others])
@@ -124,7 +124,7 @@ def _naming(answer: CandidatesExtracted, memory_id: str, *, is_over: bool) -> Ca
 
 @st.composite
 def imports(draw: st.DrawFn) -> Callable[[str, str], Item]:
-    """Return one of a few memories of elsewhere, some of which may have been imported already."""
+    """Return the import of one of a few memories of another system, which may have been imported already."""
     number, at, span = draw(st.integers(0, 6)), draw(DAYS), draw(DAYS)
     attribute, value = draw(st.sampled_from(SLOTS))
     recalls, more = draw(st.integers(0, 3)), draw(st.integers(0, 3))
@@ -179,7 +179,7 @@ def commands(draw: st.DrawFn) -> Callable[[str, str], Item]:
 
 @st.composite
 def steps(draw: st.DrawFn) -> Step:
-    """Return one item and how long after the one before it the log took it."""
+    """Return one item, with the log time that passes before it."""
     make = draw(st.one_of(answers(), commands(), imports()))
     return Step(make, draw(st.integers(0, 9)), timedelta(hours=draw(st.integers(0, 48))))
 
@@ -188,7 +188,7 @@ HISTORIES = st.lists(steps(), min_size=3, max_size=20)
 
 
 def lived(history: list[Step], start: Given | None = None) -> tuple[Given, list[Decision]]:
-    """Decide a history in order; return where it ends, and every decision that was made."""
+    """Decide a history in order; return the final state and every decision."""
     known, logged = start or Given(), MONDAY
     decisions: list[Decision] = []
     for number, step in enumerate(history):
@@ -199,7 +199,7 @@ def lived(history: list[Step], start: Given | None = None) -> tuple[Given, list[
 
 
 def decided(known: Given, step: Step, number: int, logged: datetime) -> Given:
-    """Decide one step."""
+    """Decide one step, and return the state after it."""
     memories = known.memories
     chosen = memories[step.chosen % len(memories)].memory_id if memories else "no-such"
     return known.when(step.make(f"command-{number}", chosen), logged=logged)

@@ -1,7 +1,7 @@
-"""mnemolog as a store whose records `agent-memory-integrity` edits behind its back, and which is then asked about them.
+"""mnemolog as a store for `agent-memory-integrity`, which edits its records directly and then checks what it reports.
 
-The edits are made with what somebody has who can write the log and has no key of it. Where records are in clear, a
-forged one is as good as that: the next version, linked to the one before.
+The edits need only what an attacker has who can write the log but has no key. Where records are in clear, a forged
+record is as good as that allows: it has the next version, and is linked to the record before it.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ SAID_BY_OTHER: Final = (
     "I work at night.",
 )
 _CHANGED: Final = {b"Ann": b"Eve", b"Berlin": b"Lisbon", b"peanuts": b"walnuts", b"tea": b"gin", b"row": b"box"}
-"""Words of the same length."""
+"""Replacements, by words of the same length."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A record as the log's owner stores it, without its place."""
+    """A record as the engine stores it, without its offset."""
 
     at_ms: int
     key: bytes | None
@@ -59,7 +59,7 @@ class Stored:
 
 
 class IntegrityStore(MemoryAdapter):  # type: ignore[misc]  # the package has no types
-    """What is the same on both engines: Ann's decisions are the store, another user's the second context."""
+    """The part that both engines share: Ann's decisions are the store, another user's are the second context."""
 
     name = "mnemolog"
     supports_replay = True
@@ -68,7 +68,7 @@ class IntegrityStore(MemoryAdapter):  # type: ignore[misc]  # the package has no
     detection_point = "audit"
     encryption = "on"
     keeps_heads = False
-    """Whether a signed head is kept where an editor of the log does not come."""
+    """Whether a signed head is stored where an editor of the log cannot reach it."""
 
     def __init__(self) -> None:
         """Open nothing yet."""
@@ -81,17 +81,17 @@ class IntegrityStore(MemoryAdapter):  # type: ignore[misc]  # the package has no
     @property
     @abstractmethod
     def settings(self) -> dict[str, Any]:
-        """The settings of the worker, apart from the folder's and those of all tests."""
+        """The settings of the worker, without its folder and the settings that all tests share."""
 
     @abstractmethod
     def stored(self) -> dict[int, Stored]:
-        """Return the records of the partition by offset, as they are stored."""
+        """Return the stored records of the partition, by offset."""
 
     @abstractmethod
     def put(self, offset: int, record: Stored | None) -> None:
-        """Have the record at an offset stored, or none; one at the end moves the end."""
+        """Store a record at an offset, or remove it if None; a change at the end moves the end."""
 
-    # -- the store, through its own doors
+    # -- the store, through its own interfaces
 
     def setup(self) -> None:
         self.folder = Path(mkdtemp(prefix="edited-"))
@@ -127,23 +127,23 @@ class IntegrityStore(MemoryAdapter):  # type: ignore[misc]  # the package has no
         return front_door(self.data, **(own | heads | self.settings))
 
     async def refusal(self) -> str | None:
-        """Return why a worker does not answer for Ann; None where it does."""
+        """Return why a worker does not answer for Ann, None if it does."""
         async with self.door() as door:
             answer = await door.get("/v1/memories", user_id=ANN)
         assert answer.status_code in {200, 503}, answer.text
         return None if answer.status_code == 200 else str(answer.json()["detail"])
 
     def is_served_anew(self) -> bool:
-        """Return whether a worker that folds the log anew answers for Ann."""
+        """Return whether a worker that folds the log from its beginning answers for Ann."""
         shutil.rmtree(self.data / "shards", ignore_errors=True)
         self.verify_detail = asyncio.run(self.refusal())
         return self.verify_detail is None
 
     def reload(self) -> None:
-        """Nothing is open."""
+        """Do nothing, because nothing is open."""
 
     def verify(self) -> bool:
-        """Return what `mnemolog verify` says."""
+        """Return whether `mnemolog verify` finds no damage."""
         against = ["--against", str(self.heads)] if self.keeps_heads else []
         found = orjson.loads(self._run("verify", *against))
         self.verify_detail = found["damage"][0]["detail"] if found["damage"] else None
@@ -156,7 +156,7 @@ class IntegrityStore(MemoryAdapter):  # type: ignore[misc]  # the package has no
         assert done.stdout, done.stderr
         return done.stdout
 
-    # -- the records, behind its back
+    # -- the records, edited directly
 
     def read_all_raw(self) -> list[Edited]:
         return [_edited(*one) for one in sorted(self.stored().items()) if one[0] not in self.others]
@@ -190,7 +190,7 @@ class IntegrityStore(MemoryAdapter):  # type: ignore[misc]  # the package has no
 
     def forge_record(self, template: Edited) -> Edited:
         value = template.fields["value"]
-        if _reworded(value) is None:  # sealed: only its head can be guessed
+        if _reworded(value) is None:  # sealed: only its first bytes can be guessed
             forged = value[:22] + bytes(len(value) - 22)
         else:
             last = codec.decode_as(value, Decision)
@@ -211,7 +211,7 @@ class IntegrityStore(MemoryAdapter):  # type: ignore[misc]  # the package has no
 
 
 class EmbeddedStore(IntegrityStore):
-    """On the embedded engine: whoever has the file `log.sqlite`."""
+    """The store on the embedded engine, where the attacker has the file `log.sqlite`."""
 
     settings: dict[str, Any] = {}  # noqa: RUF012 - never changed
 
@@ -256,17 +256,17 @@ class EmbeddedStore(IntegrityStore):
 
 
 class ServedStore(EmbeddedStore):
-    """The embedded engine again, asked by a worker that folds the log anew and is asked for what it remembers."""
+    """The embedded engine with another check: a worker folds the log from its beginning, and is asked for memories."""
 
     detection_point = "read"
 
     def verify(self) -> bool:
-        """Return whether Ann's memories are answered."""
+        """Return whether the worker answers for Ann."""
         return self.is_served_anew()
 
 
 def judged(store: IntegrityStore, edit: type) -> str:
-    """Return the judge's verdict of an edit, with what kept it from giving one."""
+    """Return the verdict on an edit, with the reason if there is none."""
     result = edit().run(store)
     return " ".join(filter(None, (verdict(result, store), result.guard or result.error)))
 
@@ -276,7 +276,7 @@ def _edited(offset: int, record: Stored) -> Edited:
 
 
 def _reworded(value: bytes) -> bytes | None:
-    """Return a record in clear that says another thing; None of one that is sealed."""
+    """Return a record in clear with another word in it, None for a record that is sealed."""
     for word, other in _CHANGED.items():
         if word in value:
             return value.replace(word, other)

@@ -1,4 +1,4 @@
-"""What a ranking knows of a memory besides what was found, without the memory."""
+"""The facts about a memory that a ranking uses besides its scores."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Judged(NamedTuple):
-    """A memory's importance, and when it happened."""
+    """A memory's importance, and the time when it happened."""
 
     importance: float
     occurred_at: datetime

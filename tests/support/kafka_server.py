@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 __all__ = ["JARS", "KafkaServer", "is_installed", "random_cluster", "running_kafka"]
 
 RUNNING: Final = "KAFKA_THAT_RUNS"
-"""The variable that names a broker to tests that are run by another test."""
+"""The variable that names a running broker to tests that another test runs."""
 META, CHECKPOINT = "meta.properties", "bootstrap.checkpoint"
 _formatted: Final[dict[str, bytes]] = {}
-"""What Kafka's tool has written into the first data directory of this process."""
+"""The files that Kafka's tool wrote into the first data directory of this process."""
 CLEANS = "log.cleaner.backoff.ms=1000"
-"""How often a broker looks whether there is something to compact: usually every 15 seconds."""
+"""How often a broker looks for something to compact; the default is every 15 seconds."""
 
 
 class KafkaServer(kafka_process.KafkaServer):
-    """One broker process; only the first of a test process is formatted by a JVM, the others by what that one wrote."""
+    """One broker process. Kafka's tool formats only the first one of a test process; the others copy its files."""
 
     def __init__(self, directory: Path, port: int, *, more: str = "", **options: Any) -> None:
-        """Prepare, start nothing."""
+        """Prepare the broker, and start nothing."""
         super().__init__(directory, port, more=f"{CLEANS}\n{more}", **options)
 
     def _format_data(self, properties: Path, cluster: str) -> None:
@@ -55,7 +55,7 @@ class KafkaServer(kafka_process.KafkaServer):
 def running_kafka(directory: Path, port: int | None = None) -> Iterator[str]:
     """Run a broker with its data in `directory` on ports that no other test has; yield `host:port`.
 
-    The directory may have a configuration already: then `port` is where that lets the broker listen.
+    If the directory has a configuration already, `port` must be the port of that configuration.
     """
     free, controller = free_ports(2)
     server = KafkaServer(directory, port or free, controller=controller)

@@ -1,6 +1,6 @@
 """A reader of the ledger that imports nothing of mnemolog: it follows the rules of the page for other languages.
 
-What it says is compared with our own feed, so that a change of ours that would break others breaks a test.
+Tests compare its events with our own feed, so that a change that would break other readers breaks a test.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ class _User:
 
 
 class LedgerReader:
-    """Reads a ledger once from its beginning, with the brokers' address, a registry and a master key."""
+    """Reads a ledger once from its beginning, with a broker's address, a registry and a master key."""
 
     def __init__(self, broker: str, registry: str, master_key: str) -> None:
-        """Fetch the schemas; nothing is read yet."""
+        """Fetch the schemas; no record is read yet."""
         self._broker = broker
         self._master = b64decode(master_key)
         self._writers = {
@@ -52,7 +52,7 @@ class LedgerReader:
         self._users: dict[tuple[str, str], _User] = defaultdict(_User)
 
     async def events(self) -> list[tuple[str, str, str | None, bytes | None]]:
-        """Return each counted event of a memory that is not erased, and the erasures: type, user, memory and words."""
+        """Return the counted events of memories that are not erased, and the erasures: type, user, memory, content."""
         await self._learn()
         found: list[tuple[str, str, str | None, bytes | None]] = []
         async for name, event in self._counted():
@@ -89,7 +89,7 @@ class LedgerReader:
         consumer = AIOKafkaConsumer(bootstrap_servers=self._broker, auto_offset_reset="earliest")
         await consumer.start()
         try:
-            # partitions_for_topic knows only topics that were asked for.
+            # partitions_for_topic knows only topics whose metadata was requested.
             await consumer._client._wait_on_metadata(topic)
             for partition in sorted(consumer.partitions_for_topic(topic) or ()):
                 place = TopicPartition(topic, partition)
@@ -156,7 +156,7 @@ def _subjects(registry: str) -> list[str]:
 
 
 def _schemas(registry: str, subject: str) -> list[tuple[bytes, Any]]:
-    """Return the parsed schemas of a subject, each with the fingerprint that a message names it by."""
+    """Return the parsed schemas of a subject, each with the fingerprint by which a message names it."""
     found = []
     for version in _asked(registry, f"/subjects/{subject}/versions"):
         schema = orjson.loads(_asked(registry, f"/subjects/{subject}/versions/{version}")["schema"])

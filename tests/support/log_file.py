@@ -1,4 +1,4 @@
-"""The connection that writes a log's file: what tests set on it is what a full disk or a slow one does to the log."""
+"""The connection that writes a log's file, on which tests simulate a disk that is full or slow."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 
 def writing_connection(log: SqliteLog) -> sqlite3.Connection:
-    """Return the connection: SQLite's limits and pragmas hold for one connection, and not for its file."""
+    """Return the connection that writes: SQLite's limits and pragmas are of a connection, not of its file."""
     return log._writer._connection
 
 
 def leave_pages(log: SqliteLog, pages: int) -> None:
-    """Let the file grow by so many pages from now on, as on a disk that is almost full."""
+    """Let the file grow by at most `pages` pages from now on, as on a disk that is almost full."""
     connection = writing_connection(log)
     (used,) = connection.execute("pragma page_count").fetchone()
     connection.execute(f"pragma max_page_count = {used + pages}")

@@ -1,8 +1,8 @@
-"""An OpenAI-compatible endpoint whose manners are data: of each request the first rule that fits says the answer.
+"""An OpenAI-compatible endpoint whose manners are data: the first rule that fits a request determines the answer.
 
-A rule has `when`, by the names of `_FITS`. It answers with `status`, `headers`, and one of `body` (JSON, or a text as
-it stands), `hex`, `gzip` (JSON), `message`, `content` and `says` (an error's message); `item` is the shape of each
-vector. In texts GOOD is a whole answer, HALF a part of one.
+A rule's `when` has conditions by the names of `_FITS`. The rule answers with `status`, `headers`, and one of `body`
+(JSON, or a verbatim text), `hex`, `gzip` (JSON), `message`, `content` and `says` (an error's message); `item` is the
+shape of each vector. In texts GOOD stands for a whole answer, and HALF for the first half of one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ WIDTH = 8
 
 
 class MannersEndpoint(ThreadingHTTPServer):
-    """Serves chat completions and embeddings by `rules`; `requests` are those since the rules were set."""
+    """Serves chat completions and embeddings by `rules`; `requests` has the requests since the rules were set."""
 
     daemon_threads = True
 
@@ -41,7 +41,7 @@ class MannersEndpoint(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_address[1]}/v1"
 
     def behave(self, rules: list[dict[str, Any]]) -> None:
-        """Answer by these rules, and as usual where none fits."""
+        """Answer by these rules, and in the usual form if none fits."""
         self.rules, self.requests = rules, []
 
 
@@ -69,7 +69,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def log_message(self, *args: Any) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 def _fits(when: dict[str, Any], asked: dict[str, Any], number: int, path: str) -> bool:
@@ -152,7 +152,7 @@ def _vector(text: str, width: int) -> list[float]:
 
 @contextmanager
 def mannered_endpoint() -> Iterator[MannersEndpoint]:
-    """Serve until the block ends."""
+    """Serve an endpoint until the block ends."""
     endpoint = MannersEndpoint()
     thread = threading.Thread(target=endpoint.serve_forever, args=(0.02,), daemon=True)
     thread.start()

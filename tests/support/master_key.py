@@ -1,4 +1,4 @@
-"""A master key for workers on Kafka, where one has to be said."""
+"""A master key for workers on Kafka, which need one to be given."""
 
 from base64 import b64encode
 

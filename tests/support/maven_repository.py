@@ -1,4 +1,4 @@
-"""Serves a Maven repository on this machine for tests, which cuts or spoils what it is told to."""
+"""A Maven repository on this machine, for tests: it can stop in the middle of a file, and give wrong checksums."""
 
 from __future__ import annotations
 
@@ -15,43 +15,43 @@ if TYPE_CHECKING:
 
 STANDING_S = 600
 USUAL = Path.home() / ".m2" / "repository"
-"""What Maven has fetched on this machine: its plugins come from here."""
+"""The files that Maven has fetched on this machine; its plugins come from here."""
 
 
 class MavenRepository:
-    """Files by their path, each with its checksum; what is not among them comes from what Maven fetched before."""
+    """Files of its own by path, each with its checksum; any other file is one that Maven has fetched before."""
 
     def __init__(self) -> None:
-        """Hold nothing of its own."""
+        """Begin without files of its own."""
         self.url = ""
         self.files: dict[str, bytes] = {}
         self.checksums: dict[str, str] = {}
-        """Said instead of the true ones."""
+        """Checksums by path that are sent instead of the true ones."""
         self.asked: list[str] = []
-        """Each request for a file of its own, by its path."""
+        """The path of each request for a file of its own, without checksums."""
         self.others: list[str] = []
-        """Each request for what Maven fetched before, without checksums."""
+        """The path of each request for a file that Maven fetched before, without checksums."""
         self.standing = threading.Event()
-        """Set when a file of its own was sent so far as `hold` lets it."""
+        """Set when a file of its own was sent as far as `hold` allows."""
         self.held_at: int | None = None
         self._going = threading.Event()
 
     def hold(self, at: int) -> None:
-        """From now on send so many bytes of a file of its own, and no more until it is let go."""
+        """From now on, stop after `at` bytes of a file of its own, until `let_go`."""
         self.held_at = at
 
     def let_go(self) -> None:
-        """Send all."""
+        """Send the rest, and whole files from now on."""
         self.held_at = None
         self._going.set()
 
     def stand(self) -> None:
-        """Wait until it is let go."""
+        """Wait until `let_go`."""
         self.standing.set()
         self._going.wait(STANDING_S)
 
     def body(self, path: str) -> bytes | None:
-        """Return what is at the path, None when nothing is."""
+        """Return the content at a path, None if there is none."""
         of, ending = path.removesuffix(".sha1"), path.endswith(".sha1")
         found = self.files.get(of)
         if found is None and (USUAL / of).is_file():
@@ -62,7 +62,7 @@ class MavenRepository:
 
 
 class Answering(BaseHTTPRequestHandler):
-    """Answers for one repository."""
+    """Answers requests for one repository."""
 
     protocol_version = "HTTP/1.1"
 
@@ -72,7 +72,7 @@ class Answering(BaseHTTPRequestHandler):
         super().__init__(*more)
 
     def do_GET(self) -> None:
-        """Send a file, or as much of it as is asked for and allowed."""
+        """Send a file, or the part of it that is requested and allowed."""
         path = self.path.lstrip("/")
         body = self.repository.body(path)
         if body is None:
@@ -99,12 +99,12 @@ class Answering(BaseHTTPRequestHandler):
         self.wfile.write(body[start:])
 
     def handle_one_request(self) -> None:
-        """Mind nobody who was stopped."""
+        """Ignore clients that were stopped."""
         with suppress(ConnectionError):
             super().handle_one_request()
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""A log in memory, with a time that the test sets."""
+"""A log in memory, whose time the test sets."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ class MemoryLog:
         self._earliest[topic, partition] = max(offset, self._earliest[topic, partition])
 
     def set_time_back(self, now: datetime) -> None:
-        """Let log time go on from an instant, as where a wrong clock is put right."""
+        """Let log time continue from an earlier instant, as when a wrong clock is put right."""
         self.now = self._last = now
 
     def restore(self, other: MemoryLog) -> None:
-        """Hold what another log holds, and nothing else: somebody has put a copy in its place."""
+        """Take over all records of another log, as if a copy had been put in the place of this one."""
         self._records, self._earliest, self._last = other._records, other._earliest, other._last
 
     async def append(self, records: Sequence[NewRecord]) -> list[Appended]:
-        """Append all of them or, when one names an unknown place, none."""
+        """Append all records, or none if one of them names an unknown topic or partition. Raises UnknownTopic."""
         for record in records:
             self._check(record.topic, record.partition)
         appended = []
@@ -56,25 +56,25 @@ class MemoryLog:
         return appended
 
     def next_place(self, topic: str, partition: int) -> Appended:
-        """Return where the next record will stand, and its time."""
+        """Return the position of the next record, and its time."""
         self._check(topic, partition)
         offset = len(self._records[topic, partition])
         return Appended(Position(topic, partition, offset), max(self._last, self.now))
 
     async def append_settled(self, records: Sequence[NewRecord], places: Sequence[Appended]) -> list[Appended]:
-        """Append records if the places are still free."""
+        """Append records if their places are still free. Raises LogMoved if they are not."""
         if any(self.next_place(place.position.topic, place.position.partition) != place for place in places):
             raise LogMoved("another record came first")
         return await self.append(records)
 
     async def read(self, topic: str, partition: int, start: int, limit: int = 1000) -> list[Record]:
-        """Return at most `limit` records from `start`."""
+        """Return at most `limit` records from offset `start` on."""
         self._check(topic, partition)
         start = max(start, self._earliest[topic, partition])
         return self._records[topic, partition][start : start + limit]
 
     async def end(self, topic: str, partition: int) -> int:
-        """Return how many records there are."""
+        """Return the offset after the last record."""
         self._check(topic, partition)
         return len(self._records[topic, partition])
 
@@ -84,7 +84,7 @@ class MemoryLog:
         return self._earliest[topic, partition]
 
     async def partitions(self, topic: str) -> int:
-        """Return how many partitions the topic has."""
+        """Return the number of partitions of a topic."""
         self._check(topic, 0)
         return self._partitions[topic]
 

@@ -1,4 +1,4 @@
-"""Reads the rows of another system's file, as the tests want them."""
+"""Reads the rows of another system's file, for tests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def memories(rows: Rows) -> list[dict[str, Any]]:
-    """Return the memories of all rows, each of which can be imported; none may be bad."""
+    """Return the memories of all rows, after a check that each row is good and can be imported."""
     found = []
     for line, _ in rows.read():
         assert not isinstance(line, BadLine), line
@@ -23,5 +23,5 @@ def memories(rows: Rows) -> list[dict[str, Any]]:
 
 
 def bad(rows: Rows) -> list[tuple[int, str]]:
-    """Return the bad rows."""
+    """Return the number and the error of each bad row."""
     return [(line.line, line.error) for line, _ in rows.read() if isinstance(line, BadLine)]

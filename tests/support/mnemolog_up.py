@@ -1,4 +1,4 @@
-"""A `mnemolog up` in a process of its own, for tests of what talks to one."""
+"""A `mnemolog up` in a process of its own, for tests of its clients."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TIMEOUT_SECONDS = 240.0
-"""Only a worker that hangs takes so long: a start is five seconds of processor time, and the machine may be busy."""
+"""Only a worker that hangs takes this long: a start needs five seconds of processor time on a busy machine."""
 
 
 def environment(**variables: str) -> dict[str, str]:
-    """Return this process's variables with the settings of a run that can be compared with another."""
+    """Return this process's environment variables, with settings that make two runs comparable."""
     own = {"MNEMOLOG_IDLE_SECONDS": "1", "MNEMOLOG_EXTRACTOR": "rules", "MNEMOLOG_PARTITIONS": "2"}
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("MNEMOLOG_", "OPENAI_"))}
     return kept | own | {"MNEMOLOG_DECAY_POLICY": "off"} | variables
@@ -52,7 +52,7 @@ class Up:
         raise AssertionError(f"not ready within {TIMEOUT_SECONDS} s")
 
     def end(self, number: int | None = None) -> tuple[int, str]:
-        """Send a signal, wait for the end, and return the exit code and what it said."""
+        """Send a signal, wait for the end, and return the exit code and the standard error."""
         if number is not None:
             self.process.send_signal(number)
         _, said = self.process.communicate(timeout=TIMEOUT_SECONDS)
@@ -63,16 +63,16 @@ class Up:
 
 
 class ForkedUp(Up):
-    """A `mnemolog up` that begins with everything imported: for tests of what it answers, not of how Python starts."""
+    """A `mnemolog up` that starts with everything imported: for tests of its answers, not of how Python starts."""
 
     missing: tuple[str, ...] = ()
-    """What cannot be imported in it."""
+    """The modules that cannot be imported in it."""
 
     def _started(self, arguments: Sequence[str], variables: dict[str, str]) -> Forked:
         return Forked(*arguments, environment=variables, missing=self.missing)
 
     def end(self, number: int | None = None) -> tuple[int, str]:
-        """Do the same, and leave no process whatever happens."""
+        """Do the same, and leave no process behind, whatever happens."""
         try:
             return super().end(number)
         finally:

@@ -1,4 +1,4 @@
-"""A third index, as small as one can be: the proof of the recipe in docs/contributing/index.md.
+"""A third index, as small as possible, which proves the recipe in docs/contributing/index.md.
 
 Its server is a Notebook in this process, which outlives the indexes that are open on it. `MNEMOLOG_INDEX=notebook://NAME`
 names one of them while the registry includes the adapter NOTEBOOK.
@@ -28,20 +28,20 @@ FILTERS: Final = ("kind", "category", "memory_type", "source_type")
 
 
 class Notebook:
-    """The server: generations of entries by id. It writes an entry or none, by its version."""
+    """The server: generations of entries by id. It writes an entry only if it has no later version."""
 
     def __init__(self) -> None:
         self.is_away = False
         self.wipe()
 
     def wipe(self) -> None:
-        """Lose everything; what is written from now on has another identity."""
+        """Lose everything, and take another identity."""
         self.identity = str(uuid4())
         self.searched = 1
         self.generations: dict[int, dict[UUID, IndexEntry]] = {1: {}}
 
     async def answer(self, generation: int | None = None) -> None:
-        """Be asked, perhaps about a generation. Raises ConnectionError while it is away, and for one that is gone."""
+        """Accept a request, perhaps about a generation. Raises ConnectionError if server or generation is missing."""
         await asyncio.sleep(0)
         if self.is_away:
             raise ConnectionError("the notebook is shut")
@@ -49,26 +49,26 @@ class Notebook:
             raise ConnectionError(f"the notebook has no generation {generation}")
 
     async def put(self, generation: int, object_id: UUID, entry: IndexEntry) -> None:
-        """Write an entry unless a later version is there."""
+        """Write an entry unless a later version exists."""
         await self.answer(generation)
         held = self.generations[generation].get(object_id)
         if held is None or held.version <= entry.version:
             self.generations[generation][object_id] = entry
 
     async def remove(self, generation: int, object_id: UUID, version: int) -> None:
-        """Remove an entry unless a later version is there."""
+        """Remove an entry unless a later version exists."""
         await self.answer(generation)
         held = self.generations[generation].get(object_id)
         if held is not None and held.version <= version:
             del self.generations[generation][object_id]
 
     async def activate(self, generation: int) -> None:
-        """Have a generation searched."""
+        """Make a generation the one that is searched."""
         await self.answer(generation)
         self.searched = generation
 
     async def drop(self, generation: int) -> None:
-        """Delete a generation, if it is there; without the one that is searched everything is lost."""
+        """Delete a generation if it exists; to delete the one that is searched loses everything."""
         await self.answer()
         if generation == self.searched:
             self.wipe()
@@ -80,10 +80,10 @@ NOTEBOOKS: Final[dict[str, Notebook]] = defaultdict(Notebook)
 
 
 class NotebookIndex:
-    """One generation of a notebook; where none is given, the one that is searched."""
+    """One generation of a notebook; if none is given, the one that is searched."""
 
     def __init__(self, config: IndexConfig, load: LoadEntries, generation: int | None = None) -> None:
-        """`load` reads the shard, where words are searched."""
+        """`load` reads the shard's entries for the keyword search."""
         self._config, self._load, self._generation = config, load, generation
         self._server = NOTEBOOKS[_name(config.url)]
         self._identity: str | None = None
@@ -92,7 +92,7 @@ class NotebookIndex:
 
     @property
     def outlives_process(self) -> bool:
-        """Everything that is put does, as far as an index can tell."""
+        """True: a notebook outlives the index, and to the index it could be another process."""
         return True
 
     async def identity(self) -> str:
@@ -101,11 +101,11 @@ class NotebookIndex:
         return f"{self._config.url} {self._identity}"
 
     def needs_changes(self, tenant: str, user_id: str) -> bool:  # noqa: ARG002 - the protocol's
-        """Return True, for every user."""
+        """Return True for every user."""
         return True
 
     def release(self, tenant: str, user_id: str) -> None:
-        """Drop the user's words and vectors here."""
+        """Drop the user's words and vectors in this process."""
         self._local.release(tenant, user_id)
 
     @property
@@ -117,19 +117,19 @@ class NotebookIndex:
         return NotebookIndex(self._config, self._load, generation)
 
     async def reopen(self) -> None:
-        """Read the identity again at the next use; drop all words and vectors here."""
+        """Drop all words and vectors in this process; the next use reads the identity again."""
         self._identity = None
         await self._local.reopen()
 
     async def put(self, entries: Sequence[IndexEntry]) -> None:
-        """Write each entry unless a later version is there. Raises IndexUnavailable."""
+        """Write each entry unless a later version exists. Raises IndexUnavailable."""
         for entry in entries:
             generation = await self._opened()
             await self.reach(self._server.put(generation, _object_id(entry), entry))
         await self._local.put(entries)
 
     async def remove(self, tenant: str, user_id: str, memory_ids: Mapping[str, int]) -> None:
-        """Remove memories, each unless a later version is there. Raises IndexUnavailable."""
+        """Remove each memory unless a later version exists. Raises IndexUnavailable."""
         for memory_id, version in memory_ids.items():
             generation = await self._opened()
             object_id = uuid5(owner_id(tenant, user_id), memory_id)
@@ -166,7 +166,7 @@ class NotebookIndex:
             raise away from error
 
     async def _opened(self) -> int:
-        """Return the generation that this index is about, made where it is missing. Raises IndexUnavailable."""
+        """Return the generation of this index, and create it if it is missing. Raises IndexUnavailable."""
         if self._identity is None:
             await self.reach(self._server.answer())
             self._identity = self._server.identity
@@ -182,7 +182,7 @@ class NotebookGenerations:
         self._index, self._server, self._make = index, server, make
 
     async def known(self) -> tuple[int, list[int]]:
-        """Return the generation that is searched, and all there are. Raises IndexUnavailable."""
+        """Return the generation that is searched, and all generations. Raises IndexUnavailable."""
         await self._index.reach(self._server.answer())
         return self._server.searched, sorted(self._server.generations)
 
@@ -191,7 +191,7 @@ class NotebookGenerations:
         return self._make(generation)
 
     async def activate(self, generation: int) -> None:
-        """Let a generation be the one that is searched. Raises IndexUnavailable."""
+        """Make a generation the one that is searched. Raises IndexUnavailable."""
         await self._index.reach(self._server.activate(generation))
 
     async def drop(self, generation: int) -> None:
@@ -204,7 +204,7 @@ def _object_id(entry: IndexEntry) -> UUID:
 
 
 def _nearest(entries: Iterable[IndexEntry], query: IndexQuery) -> tuple[Hit, ...]:
-    """Return the semantic leg over the entries that the query's filters leave."""
+    """Return the semantic leg of a query over the entries that pass its filters."""
     if query.vector is None:
         return ()
     hits = [

@@ -1,4 +1,4 @@
-"""The extractor without a model in this process: no process of rules, and one encoder for all tests of a process."""
+"""The extractor without a model, in this process: there is no rules' process, and all tests share one encoder."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ class RulesHere:
     """Reads by the rules in this process."""
 
     def __init__(self, _cpu_seconds: float = 0.0) -> None:
-        """Take what the process of the rules takes."""
+        """Take the same arguments as RuleProcess."""
 
     async def read(self, window: Window) -> Reading:
         """Return the statements of a window."""
         return read_window(window)
 
     async def aclose(self) -> None:
-        """Do nothing, for there is no process to end."""
+        """Do nothing, because there is no process to end."""
 
 
 @cache
 def _encoder() -> USE:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResourceWarning)  # loading collects what other tests have left open
+        warnings.simplefilter("ignore", ResourceWarning)  # loading collects garbage that other tests left open
         return loaded(1)
 
 
@@ -53,15 +53,15 @@ def _vector(text: str) -> Vectors:
 
 
 async def vectors_of(texts: Sequence[str]) -> Vectors:
-    """Return the built-in encoder's vectors."""
+    """Return the built-in encoder's vectors of texts."""
     return np.stack([_vector(text) for text in texts])
 
 
 class OwnWordsHere(OwnWords):
-    """The extractor of everybody who has no model, in this process."""
+    """The extractor without a model, in this process."""
 
     def __init__(self, known: Sequence[Known] = ()) -> None:
-        """Read by the rules here, and by the encoder of this process; `known` is what is known of every window."""
+        """Use the rules and the encoder of this process; `known` are the known memories for every window."""
 
         async def known_of(_window: Window) -> Sequence[Known]:
             return known
@@ -69,4 +69,4 @@ class OwnWordsHere(OwnWords):
         super().__init__(RulesHere(), vectors_of, heads.load(), known_of)
 
     async def aclose(self) -> None:
-        """Do nothing, as the rules here."""
+        """Do nothing, because nothing was started."""

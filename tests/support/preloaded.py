@@ -1,4 +1,4 @@
-"""Libraries that a process loads before libc: compiled where there is a C compiler, else their tests are left out."""
+"""Libraries that a process loads before libc. Their tests are left out where there is no C compiler."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def compiled(source: Path, folder: Path) -> Path:
-    """Compile a library into a folder."""
+    """Compile a library into a folder, and return its path."""
     compiler, library = c_compiler(), folder / f"{source.stem}.so"
     assert compiler, f"a C compiler is needed for {source.name}: install gcc"
     subprocess.run([compiler, "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"], check=True)  # noqa: S603
@@ -23,7 +23,7 @@ def compiled(source: Path, folder: Path) -> Path:
 
 
 def leave_out(config: pytest.Config, items: list[pytest.Item], needing: list[pytest.Item]) -> None:
-    """Deselect what needs a C compiler where there is none, and say so; in CI let it fail."""
+    """Deselect the tests that need a C compiler if there is none, and print that; in CI let them fail."""
     if needing and c_compiler() is None and os.environ.get("CI") != "true":
         config.hook.pytest_deselected(items=needing)
         items[:] = [item for item in items if item not in needing]

@@ -11,7 +11,7 @@ GONE_SECONDS = 240.0
 
 
 def wait_until_gone(pid: int) -> None:
-    """Return when a process has ended, whoever is to collect it. Raises AssertionError when it does not."""
+    """Wait until a process has ended, even if nobody has collected it. Raises AssertionError if it does not end."""
     deadline = time.monotonic() + GONE_SECONDS
     while _is_running(pid):
         assert time.monotonic() < deadline, f"process {pid} goes on"
@@ -28,9 +28,9 @@ def _is_running(pid: int) -> bool:
 
 
 def processor_seconds(pid: int) -> float:
-    """Return how long a process and the children that it has waited for have had a processor, in all their threads.
+    """Return the processor time, in seconds, of all threads of a process and of the children that it has waited for.
 
-    Who waits for a process that is busy waits so long at least, and on a machine with others only by the clock longer.
+    A deadline in processor time does not depend on how busy the machine is, as one by the clock does.
     """
     of_process = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()
     return sum(map(int, of_process[11:15])) / os.sysconf("SC_CLK_TCK")

@@ -1,8 +1,8 @@
-"""Texts that make a regular expression try many readings: each of its unbounded repeats, pumped.
+"""Texts that make a regular expression backtrack: each of its unbounded repeats is pumped.
 
-The sampler walks the parsed pattern and writes text that the part before a repeat matches, then the repeat's body again
-and again, then a character that nothing expects. Where a body can be read in two ways, time grows with the number of
-readings; where a search may begin at each character, with the square of the length.
+The sampler walks the parsed pattern. It writes text that the part before a repeat matches, then text for the repeat's
+body many times, then a character that nothing matches. If a body matches the same text in two ways, time grows with the
+number of ways; if a search may begin at each character, time grows with the square of the length.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 PACKAGES: Final = ("schemas", "projections", "streams", "mnemolog")
 LONG_REPEAT: Final = 8
-"""Repeats that may go on for longer than this are pumped."""
+"""Repeats with a greater maximum than this are pumped."""
 METHODS: Final = frozenset({"compile", "match", "search", "sub", "subn", "fullmatch", "split", "findall", "finditer"})
 FLAGS_AT: Final = {"compile": 1} | dict.fromkeys(("match", "search", "fullmatch", "findall", "finditer"), 2)
-"""Where a call has its flags when they have no name."""
+"""The place of a call's flags if they are a positional argument."""
 LAST: Final = "\x01"
 _LETTERS: Final = {
     sre.CATEGORY_DIGIT: "7",
@@ -48,7 +48,7 @@ _CATEGORIES: Final = {sre.CATEGORY_DIGIT: r"\d", sre.CATEGORY_SPACE: r"\s", sre.
 
 
 def modules() -> Iterator[ModuleType]:
-    """Import and yield every module of the packages; a `__main__` would run."""
+    """Import and yield every module of the packages except each `__main__`, which would run."""
     for name in PACKAGES:
         package = importlib.import_module(name)
         yield package
@@ -65,7 +65,7 @@ class Tried:
     method: str = "search"
 
     def on(self, text: str) -> None:
-        """Call it, to the end of what it finds."""
+        """Call the method with a text, and read all that it finds."""
         given = text.encode("latin-1", "replace") if isinstance(self.pattern.pattern, bytes) else text
         if self.method in ("sub", "subn"):
             getattr(self.pattern, self.method)(b"" if isinstance(given, bytes) else "", given)
@@ -76,9 +76,9 @@ class Tried:
 
 
 def patterns() -> dict[str, Tried]:
-    """Return every pattern of the packages, of text and of bytes, by where it was found first.
+    """Return every pattern of the packages, of text and of bytes, by the place where it was found first.
 
-    Those that a module holds at any depth, and those that a call has (`re.sub("…", …)`) wherever it stands.
+    They are the patterns in a module's variables, however deep, and those in calls such as `re.sub("…", …)`.
     """
     found: dict[str, Tried] = {}
     for module in modules():
@@ -96,7 +96,7 @@ def patterns() -> dict[str, Tried]:
 
 @dataclass(frozen=True)
 class Call:
-    """A call of `re` in the source of a module; without a pattern where it is built from what only runs later."""
+    """A call of `re` in the source of a module; `pattern` is None if it is built from values known only at run time."""
 
     module: str
     method: str
@@ -116,7 +116,7 @@ def _calls(module: ModuleType) -> Iterator[Call]:
     for node in ast.walk(ast.parse(inspect.getsource(module))):
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Name(id="re"), attr=method)) if method in METHODS:
-                # A pattern that is compiled here is held by a name, or tried by the methods that are called there.
+                # A pattern that is compiled here is in a variable, or tried by the methods that are called there.
                 tried = "search" if method == "compile" else method
                 flags = next((each.value for each in node.keywords if each.arg == "flags"), None)
                 place = FLAGS_AT.get(method)
@@ -138,9 +138,9 @@ def _evaluated(expression: ast.expr, flags: ast.expr | None, names: dict[str, An
 
 
 def compiled_at_import() -> list[tuple[str, int, str | None, int]]:
-    """Return module, line, pattern (None: of bytes) and flags of all that importing the packages compiles, held or not.
+    """Return module, line, pattern (None: of bytes) and flags of all patterns that importing the packages compiles.
 
-    It is seen in a fork that imports them once more: here they are imported already, and so is what they need.
+    They are observed in a fork that imports the packages again, because this process has imported them already.
     """
     list(modules())
     reads, writes = os.pipe()
@@ -228,7 +228,7 @@ def is_possessive(pattern: re.Pattern[Any]) -> bool:
 
 
 def _repeats(items: list[Any], before: list[Any], chance: random.Random) -> Iterator[tuple[list[Any], list[Any]]]:
-    """Yield each unbounded repeat's body with what stands before it."""
+    """Yield the items before each unbounded repeat, and its body."""
     seen = list(before)
     for item in items:
         kind, value = item

@@ -1,4 +1,4 @@
-"""Rankings by memory id: what was found and has a share, as a test says it, in the columns that are ranked."""
+"""Rankings by memory id: a test gives legs and shares by id, and they are ranked as columns."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _Fact(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shares:
-    """What has a share besides the legs; each where it is there."""
+    """The parts of a score besides the legs; each may be missing."""
 
     hubness: Mapping[str, float] = field(default_factory=dict)
     said: Mapping[str, float] = field(default_factory=dict)
@@ -52,7 +52,7 @@ def rank(
     *,
     shares: Shares = NO_SHARES,
 ) -> list[Ranked]:
-    """Return how memories are ranked; a hit without facts is none of them."""
+    """Return the ranked memories; a hit without facts is left out."""
     ids = list(facts)
 
     def column(of: Mapping[str, float], otherwise: float = np.nan) -> Scored:

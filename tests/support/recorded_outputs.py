@@ -1,6 +1,6 @@
-"""What users, operators and the log see of mnemolog, as values that a recording can hold; run by hand it prints them.
+"""What users, operators and the log see of mnemolog, as values for the recordings; as a program it prints them.
 
-Prose is left out (descriptions, summaries, help texts): it may be written better. All else is a promise.
+Prose (descriptions, summaries, help texts) is left out, because it may be improved. All else is a promise.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ if TYPE_CHECKING:
 ROOT: Final = Path(__file__).resolve().parents[2]
 RECORDED: Final = ROOT / "tests" / "data" / "recorded"
 FROZEN: Final = {"golden": ROOT / "tests" / "data" / "golden", "avro": ROOT / "schemas" / "avro"}
-"""Folders of files that are released: more may come, and none changes."""
+"""Folders of released files: files may be added, but none may change."""
 PROSE: Final = ("description", "summary")
 NAMES: Final = ("title",)
-"""Made of the names of classes and fields; only the OpenAPI document shows them to anybody."""
+"""Derived from the names of classes and fields; only the OpenAPI document shows them to users."""
 
 
 def openapi() -> Any:
@@ -136,7 +136,7 @@ def frozen_files() -> Any:
 
 
 def topics() -> Any:
-    """Return every topic with what may travel on it."""
+    """Return every topic with its messages and limits."""
     return {
         topic.name: {
             "messages": [message.__name__ for message in topic.messages],
@@ -149,7 +149,7 @@ def topics() -> Any:
 
 
 def client() -> Any:
-    """Return what `import mnemolog` offers, and the signatures of both clients."""
+    """Return the public names of `import mnemolog`, and the signatures of both clients."""
     return {name: _offered(getattr(mnemolog, name)) for name in sorted(mnemolog.__all__)}
 
 
@@ -165,7 +165,7 @@ def _offered(one: Any) -> Any:
 
 def _signature(method: Callable[..., Any]) -> dict[str, Any]:
     signature = inspect.signature(method)
-    built = hasattr(method, "__wrapped__")  # from a function that returns a request which reads such an answer
+    built = hasattr(method, "__wrapped__")  # made from a function that returns a request, whose type names the answer
     answer = str(signature.return_annotation)
     return {
         "is_awaited": inspect.iscoroutinefunction(method),
@@ -175,7 +175,7 @@ def _signature(method: Callable[..., Any]) -> dict[str, Any]:
 
 
 def decisions() -> Any:
-    """Return the very bytes, in hexadecimal, that fixed items of the inbox are decided to, as the ledger holds them."""
+    """Return the exact bytes of the decisions on fixed inbox items, in hexadecimal, as the ledger has them."""
     found = {}
     known = given(
         said("用户喜欢喝咖啡", "t-1"),
@@ -216,7 +216,7 @@ def decisions() -> Any:
 
 
 def sample() -> dict[str, Any]:
-    """Return what one worker over the bundled sample gives, by the names of the recordings."""
+    """Return the outputs of one worker over the bundled sample, by the names of the recordings."""
     with tempfile.TemporaryDirectory() as folder:
         return asyncio.run(recorded_sample(Path(folder)))
 
@@ -224,7 +224,7 @@ def sample() -> dict[str, Any]:
 QUICK: Final[dict[str, Callable[[], Any]]] = {
     one.__name__: one for one in (openapi, hidden_routes, settings, cli, frozen_files, topics, client, decisions)
 }
-"""All but the sample, by the names of their recordings."""
+"""All outputs except the sample's, by the names of their recordings."""
 
 
 def _idle_worker() -> Worker:
@@ -232,7 +232,7 @@ def _idle_worker() -> Worker:
 
 
 def _without(document: Any, names: tuple[str, ...]) -> Any:
-    """Return a JSON document without the texts of these names; a property that is called so is no text."""
+    """Return a JSON document without texts under these names; a property that has such a name is no text, and stays."""
     if isinstance(document, list):
         return [_without(one, names) for one in document]
     if not isinstance(document, dict):
@@ -245,7 +245,7 @@ def _without(document: Any, names: tuple[str, ...]) -> Any:
 
 
 def main() -> None:
-    """Print all outputs as one JSON object by the names of their recordings."""
+    """Print all outputs as one JSON object, by the names of their recordings."""
     found = {name: read() for name, read in QUICK.items()} | sample()
     json.dump(found, sys.stdout, ensure_ascii=False)
 

@@ -1,4 +1,4 @@
-"""The bundled sample through a whole worker, over HTTP alone: its digests at each stage, answers, and metrics."""
+"""The bundled sample in a whole worker, over HTTP alone: the digests at each stage, the answers, and the metrics."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NOW: Final = datetime(2026, 11, 2, tzinfo=UTC)
-"""The worker's present: after the sample's last event. Ticks say their own time."""
+"""The worker's present, after the sample's last event. Ticks name their own time."""
 AT_ONCE: Final = 50
 TIMEOUT_SECONDS: Final = 240.0
 TICKS: Final = (("ladder", 1), ("ladder", 10), ("ladder", 30), ("ebbinghaus", 45), ("wake", 46), ("retention", 60))
-"""Policies, each with the days that have passed since the present."""
+"""Policies of ticks, each with the days after the present."""
 USERS: Final = ("lin", "maya")
 READ: Final = (
     "/v1/users/{user}/profile",
@@ -40,14 +40,14 @@ READ: Final = (
 
 
 class StandingClock:
-    """Always says the same."""
+    """A clock that does not move."""
 
     def now(self) -> datetime:
         return NOW
 
 
 async def recorded_sample(folder: Path) -> dict[str, Any]:
-    """Return the digests after each stage, what is answered before anything fades, and which metrics there are."""
+    """Return the digests after each stage, the answers before anything fades, and the metrics."""
     settings = from_environment({}, data_dir=folder, extractor="rules", decay_policy="off", partitions=4, port=0)
     worker = Worker(settings, clock=StandingClock())
     try:
@@ -55,7 +55,7 @@ async def recorded_sample(folder: Path) -> dict[str, Any]:
         transport = httpx.ASGITransport(make_http(worker))
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", timeout=TIMEOUT_SECONDS) as http:
             digests, answers = await _lived(http)
-            assert (await http.get("/metrics")).is_success  # what is read from the log is there after the first look
+            assert (await http.get("/metrics")).is_success  # metrics that are read from the log exist after this
             metrics = dict(map(_metric, _families(worker.metrics.registry)))
             return {"sample_digests": digests, "sample_answers": answers, "metrics": metrics}
     finally:
@@ -63,7 +63,7 @@ async def recorded_sample(folder: Path) -> dict[str, Any]:
 
 
 async def _lived(http: httpx.AsyncClient) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Publish the sample, command, let time pass and rebuild."""
+    """Publish the sample, send commands, let time pass and rebuild; return the digests and the answers."""
     digests: dict[str, Any] = {}
     events = sample_events()
     for begin in range(0, len(events), AT_ONCE):
@@ -79,7 +79,7 @@ async def _lived(http: httpx.AsyncClient) -> tuple[dict[str, Any], dict[str, Any
     for policy, days in TICKS:
         tick = {"policy": policy, "as_of": (NOW + timedelta(days=days)).isoformat(), "force": True}
         told = await _asked(http, "POST", "/v1/admin/ticks", tick)
-        if policy != "retention":  # how many records are old enough depends on how windows met in the log
+        if policy != "retention":  # how many records are old enough depends on the order of windows in the log
             answers[f"tick {policy} {days}"] = told
         digests[f"{policy} {days}"] = await _asked(http, "GET", "/v1/admin/digest")
     rebuilt = await _asked(http, "POST", "/v1/admin/rebuild", {})
@@ -89,7 +89,7 @@ async def _lived(http: httpx.AsyncClient) -> tuple[dict[str, Any], dict[str, Any
 
 
 async def _command(http: httpx.AsyncClient) -> None:
-    """Give every kind of command for each user; ids follow from the keys."""
+    """Send every kind of command for each user; the ids derive from the idempotency keys."""
     for user in USERS:
         facts: list[dict[str, Any]] = [
             {"content": f"{user} collects stamps", "importance": 0.7, "agent_id": "luna"},
@@ -126,7 +126,7 @@ async def _asked(http: httpx.AsyncClient, method: str, path: str, body: object =
 
 
 def _sorted(answer: Any) -> Any:
-    """Return an answer whose list of memories is in the order of their ids: those alike may come in any."""
+    """Return an answer with its list of memories sorted by id, because equal ones may come in any order."""
     for name in ("items", "memories"):
         if isinstance(answer.get(name), list) and all("memory_id" in one for one in answer[name]):
             answer[name].sort(key=lambda one: one["memory_id"])
@@ -134,7 +134,7 @@ def _sorted(answer: Any) -> Any:
 
 
 def _families(registry: Any) -> Iterator[Any]:
-    """Yield what is counted as it happens, which knows its labels before its first sample, and what is looked up."""
+    """Yield the metrics that are counted, which know their labels before their first sample, and those looked up."""
     for collector in registry._collector_to_names:
         if hasattr(collector, "_labelnames"):
             yield collector

@@ -1,4 +1,4 @@
-"""Records as a producer with a schema registry writes them: 00, the schema's id, an Avro body."""
+"""Records as a producer with a schema registry writes them: a zero byte, the schema's id, and an Avro body."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SAID_AT = 1_767_600_000_000_000
 
 
 def theirs(**occurred_at: Any) -> dict[str, Any]:
-    """Return a producer's own schema of a turn: another namespace, a field more, and few of ours."""
+    """Return a producer's own schema of a turn: another namespace, one more field, and few of ours."""
     time = occurred_at or {"type": {"type": "long", "logicalType": "timestamp-millis"}}
     strings = [{"name": name, "type": "string"} for name in ("event_id", "tenant", "user_id", "agent_id")]
     envelope = {"type": "record", "name": "Envelope", "fields": [*strings, {"name": "occurred_at", **time}]}
@@ -53,7 +53,7 @@ SCHEMAS = {
 def turn(
     event_id: str, content: str = "我喜欢喝咖啡", user_id: str = XIAOMING.user_id, at: object = SAID_AT
 ) -> dict[str, Any]:
-    """Return a turn's fields, those of THEIRS too."""
+    """Return a turn's fields, including those of THEIRS."""
     envelope = {"event_id": event_id, "tenant": "default", "user_id": user_id, "agent_id": "luna", "occurred_at": at}
     return {"envelope": envelope, "session_id": "s1", "role": "user", "content": content, "channel": "phone"}
 
@@ -64,17 +64,17 @@ def end(event_id: str, user_id: str = XIAOMING.user_id) -> dict[str, Any]:
 
 
 def in_registry_avro(schema_id: int, fields: dict[str, Any], schema: dict[str, Any] | None = None) -> bytes:
-    """Return a record's value."""
+    """Return the value of a record in registry Avro."""
     body = io.BytesIO()
     fastavro.schemaless_writer(body, parse_schema(schema or SCHEMAS[schema_id]), fields)
     return b"\x00" + schema_id.to_bytes(4) + body.getvalue()
 
 
 class Schemas:
-    """What a registry says of these ids; `away` ones are not told before `returns`."""
+    """A registry with these schemas; requests for the ids in `away` wait until `returns`."""
 
     def __init__(self, *away: int) -> None:
-        """Name the ids that nobody answers for yet."""
+        """Take the ids that have no answer yet."""
         self._away = set(away)
         self._back = asyncio.Event()
         self.waited: list[int] = []
@@ -92,5 +92,5 @@ class Schemas:
         return parse_schema(SCHEMAS[schema_id])
 
     def returns(self) -> None:
-        """Answer for every id."""
+        """Answer for every id from now on."""
         self._back.set()

@@ -18,20 +18,20 @@ API = "/apis/ccompat/v7"
 
 
 def program() -> Path | None:
-    """Return the program, None when it is not there."""
+    """Return the path of the program, None if it is not installed."""
     return max(CACHE.glob("*/apicurio-registry-app-*-runner.jar"), default=None)
 
 
 def is_installed() -> bool:
-    """Say whether the program is there."""
+    """Return whether the program is installed."""
     return program() is not None
 
 
 class RegistryServer:
-    """One registry; it keeps its port when it is started again, and what it knows only where told so."""
+    """One registry. It keeps its port when it is started again, and its schemas only with `keeps`."""
 
     def __init__(self, directory: Path, *, keeps: bool = False) -> None:
-        """Choose a port, start nothing. `keeps`: schemas and their ids are in a file, and not in memory."""
+        """Choose a port, and start nothing. With `keeps`, schemas and their ids are in a file instead of memory."""
         self._directory = directory
         self._storage = (f"-Dapicurio.datasource.url=jdbc:h2:file:{directory / 'kept'};WRITE_DELAY=0",) if keeps else ()
         [self._port] = free_ports(1)
@@ -43,7 +43,7 @@ class RegistryServer:
         return f"http://127.0.0.1:{self._port}{API}"
 
     def start(self) -> None:
-        """Return when it answers."""
+        """Start the registry, and return when it answers. Raises RuntimeError if it does not start."""
         jar = program()
         if jar is None:
             raise RuntimeError(f"the registry is not in {CACHE}: run `make engines`")
@@ -62,7 +62,7 @@ class RegistryServer:
         raise RuntimeError(f"the registry did not start: {(self._directory / 'registry.txt').read_text()[-2000:]}")
 
     def clear(self) -> None:
-        """Delete every subject for good; one that others refer to goes after them. Raises RuntimeError."""
+        """Delete every subject permanently, one that others refer to after those. Raises RuntimeError."""
         with httpx.Client(base_url=self.url, timeout=START_S) as http:
             subjects: list[str] = http.get("/subjects").raise_for_status().json()
             while subjects:
@@ -78,21 +78,21 @@ class RegistryServer:
 
     @property
     def is_running(self) -> bool:
-        """Say whether it was started and not stopped."""
+        """Whether it was started and not stopped."""
         return self._process is not None
 
     def freeze(self) -> None:
-        """Let it answer nobody."""
+        """Freeze the process, so that it answers nobody."""
         assert self._process is not None
         self._process.send_signal(signal.SIGSTOP)
 
     def thaw(self) -> None:
-        """Let it go on."""
+        """Let the frozen process continue."""
         assert self._process is not None
         self._process.send_signal(signal.SIGCONT)
 
     def stop(self) -> None:
-        """End it at once; what it did not keep is gone."""
+        """End the process at once; what was only in memory is lost."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()

@@ -1,4 +1,4 @@
-"""The bundled sample as the extractors see it: its distinct events, cut into windows, and what is proposed for them."""
+"""The bundled sample as the extractors see it: its distinct events, their windows, and the proposals for them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from streams.extraction.protocol import Piece, Proposal, Window
 
 ACCEPTED = datetime(2026, 11, 2, tzinfo=UTC)
-"""When the log takes the sample: after its last event."""
+"""The time at which the log accepts the sample, after its last event."""
 
 
 def observations() -> dict[str, Observation]:
@@ -35,9 +35,9 @@ def observations() -> dict[str, Observation]:
 
 
 def windows(limits: WindowLimits) -> Iterator[tuple[Window, bool]]:
-    """Yield each window with whether its turns are to be remembered verbatim, in the order of the log.
+    """Yield each window in the order of the log, with whether its turns are to be remembered verbatim.
 
-    A session that nothing ends is cut off after its last turn, as silence does.
+    A session without an end is cut after its last turn, as after silence.
     """
     open_windows: dict[tuple[str, str | None, str], tuple[Observation, OpenWindow]] = {}
     said: dict[tuple[str, str | None, str], list[Piece]] = {}
@@ -67,12 +67,12 @@ def windows(limits: WindowLimits) -> Iterator[tuple[Window, bool]]:
 
 
 def cut(message: Observation, pieces: OpenWindow, earlier: tuple[Piece, ...]) -> Window:
-    """Return a window, with what was said just before it."""
+    """Return a window with the earlier pieces before it."""
     return replace(window_of(message, (*earlier, *pieces.pieces)), earlier=len(earlier))
 
 
 async def proposals(limits: WindowLimits | None = None) -> list[tuple[Window, Proposal]]:
-    """Return what the rules (or, for `infer: false`, the words themselves) propose, with the window it came from."""
+    """Return each proposal of the rules (or, for `infer: false`, of the verbatim extractor) with its window."""
     found = []
     for window, verbatim in windows(limits or WindowLimits()):
         extractor = VerbatimExtractor() if verbatim else OwnWordsHere()
@@ -81,5 +81,5 @@ async def proposals(limits: WindowLimits | None = None) -> list[tuple[Window, Pr
 
 
 def is_chinese(text: str) -> bool:
-    """Tell whether a text has a Chinese character."""
+    """Return whether a text has a Chinese character."""
     return any("一" <= character <= "鿿" for character in text)

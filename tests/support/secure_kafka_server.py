@@ -1,4 +1,4 @@
-"""Starts a real Apache Kafka that is spoken to by TLS and SASL only, with certificates made for the occasion."""
+"""Starts a real Apache Kafka that accepts only TLS and SASL, with certificates made for the test."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class SecureKafka(KafkaServer):
     """One broker with a listener for SASL_SSL (PLAIN and SCRAM-SHA-512) and one for SSL with a client's certificate."""
 
     def __init__(self, directory: Path) -> None:
-        """Make the certificates, start nothing."""
+        """Make the certificates, and start nothing."""
         port, controller, ssl, internal = free_ports(4)
         ports = {"port": port, "controller": controller, "ssl": ssl, "internal": internal}
         more = MORE.format(directory=directory, scram=SCRAM, plain=PLAIN, user=USER, password=PASSWORD, **ports)

@@ -1,4 +1,4 @@
-"""The names of the environment that mnemolog knows."""
+"""The names of the environment variables that mnemolog knows."""
 
 from mnemolog.environment import PREFIX
 from mnemolog.settings import Settings
@@ -7,5 +7,5 @@ KNOWN = {f"{PREFIX}{field.upper()}" for field in Settings.model_fields}
 
 
 def unknown(names: set[str]) -> set[str]:
-    """Return those names of ours that are no setting."""
+    """Return the names with mnemolog's prefix that are no setting."""
     return {name for name in names if name.startswith(PREFIX)} - KNOWN

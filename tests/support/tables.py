@@ -1,4 +1,4 @@
-"""A table of cases is one test: pytest collects and reports each test, and a table has hundreds of rows."""
+"""Tables of cases as one test each: pytest takes time for each test, and a table has hundreds of rows."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def each(
 ) -> Callable[[Callable[..., Any]], Callable[..., None]]:
     """Call a test with each case in turn, as `pytest.mark.parametrize` would, but as one test.
 
-    Each case that fails is a failed subtest, and the others run. The cases share the test's fixtures: use it where they
-    change nothing. The test must not be asynchronous.
+    A case that fails is a failed subtest, and the others run all the same. The cases share the test's fixtures, so they
+    must not change them. The test must not be asynchronous.
     """
     known = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
     rows = [ParameterSet.extract_from(case, force_tuple=len(known) == 1) for case in cases]

@@ -1,6 +1,6 @@
-"""A sentence encoder of a few kilobytes, as a real ONNX folder: a table of characters, pooled by whoever runs it.
+"""A sentence encoder of a few kilobytes in a real ONNX folder: a table of characters, whose reader pools the rows.
 
-The model's file is assembled here (it is a protocol buffer of ten fields), the tokenizer is made by `tokenizers`.
+The model's file is assembled here, as a protocol buffer of ten fields; `tokenizers` makes the tokenizer.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def write_encoder(
 
 
 def _model(table: np.ndarray, *, quantised: bool) -> bytes:
-    """Return a ModelProto: Gather(table, input_ids), to eight bits and back where it is quantised."""
+    """Return a ModelProto: Gather(table, input_ids), rounded to eight bits and back if it is `quantised`."""
     looked_up = "rounded" if quantised else "last_hidden_state"
     nodes = [_node("Gather", ["table", "input_ids"], [looked_up])]
     if quantised:

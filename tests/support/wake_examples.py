@@ -1,4 +1,4 @@
-"""Named example values of wakes: Xiaoming's reminders, her periodic wake, and the tick that says what time it is."""
+"""Named example values of wakes: Xiaoming's reminders, her periodic wake, and the tick that names the time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HOUR = 3600.0
 def reminder(
     content: str, command: str, due_at: datetime, at: datetime = MONDAY, *, agent_id: str | None = LUNA
 ) -> ScheduleReminder:
-    """Return the command to remind of a content."""
+    """Return the command to schedule a reminder of a content."""
     text = f"remind of {content}"
     return ScheduleReminder(
         envelope=envelope(command, at, agent_id=agent_id),
@@ -48,7 +48,7 @@ def woken(
     agent_id: str | None = LUNA,
     **more: Any,
 ) -> ConfigureWake:
-    """Return the command to wake the agent every so many seconds; None: no more."""
+    """Return the command to wake the agent every `every` seconds; None means no longer."""
     asked = query or text
     return ConfigureWake(
         envelope=envelope(command, at, agent_id=agent_id),
@@ -62,7 +62,7 @@ def woken(
 
 
 def wake_tick(as_of: datetime) -> WakeDue:
-    """Return the tick of partition 0."""
+    """Return the wake tick of partition 0."""
     owner = partition_owner(0)
     tick_id = derived_id("tick", "wake", as_of.isoformat())
     return WakeDue(envelope=envelope(tick_id, as_of, agent_id=None, owner=owner), as_of=as_of)

@@ -30,5 +30,5 @@ class WeaviateServer(WeaviateProcess):
     """One node; it keeps its ports when it is started again."""
 
     def __init__(self, directory: Path) -> None:
-        """Choose ports, start nothing."""
+        """Choose ports, and start nothing."""
         super().__init__(directory, WeaviatePorts(*free_ports(6)))

@@ -1,4 +1,4 @@
-"""A receiver of webhooks on a port of this machine: it keeps what came, and answers as a test says."""
+"""A receiver of webhooks on a port of this machine: it records deliveries, and answers as a test wants."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Delivery:
-    """What came."""
+    """A webhook's request: its headers and its body."""
 
     headers: Mapping[str, str]
     raw: bytes
@@ -32,12 +32,12 @@ class Delivery:
 
 
 class WebhookReceiver:
-    """Answers each delivery with the next of `statuses`, and with 204 when there is none left."""
+    """Answers each delivery with the next of `statuses`, or with `status` if there is none left."""
 
     def __init__(self) -> None:
         self.port = 0
         self.came: list[Delivery] = []
-        """All deliveries, those too that were answered with a failure."""
+        """All deliveries, including those that were answered with a failure."""
         self.taken: list[Delivery] = []
         self.statuses: list[int] = []
         self.headers: dict[str, str] = {}
@@ -49,7 +49,7 @@ class WebhookReceiver:
 
     @property
     def items(self) -> list[dict[str, Any]]:
-        """The changes that were taken, in their order."""
+        """The changes in the deliveries that were accepted, in order."""
         return [item for delivery in self.taken for item in delivery.items]
 
     async def handle(self, request: web.Request) -> web.Response:
@@ -61,7 +61,7 @@ class WebhookReceiver:
         return web.Response(status=status, headers=self.headers)
 
     async def until(self, condition: Callable[[], bool], seconds: float = 120.0) -> None:
-        """Wait until something is so."""
+        """Wait until a condition holds. Raises TimeoutError."""
         async with asyncio.timeout(seconds):
             while True:
                 if condition():
@@ -71,7 +71,7 @@ class WebhookReceiver:
 
 @asynccontextmanager
 async def webhook_receiver() -> AsyncIterator[WebhookReceiver]:
-    """Listen on a free port."""
+    """Run a receiver on a free port until the block ends."""
     receiver = WebhookReceiver()
     app = web.Application(client_max_size=64 << 20)
     app.router.add_route("*", "/{tail:.*}", receiver.handle)

@@ -1,4 +1,4 @@
-"""One partition's observe and remember over a log in memory, with an extractor that the test writes."""
+"""The steps observe and remember of one worker over a log in memory, with an extractor that echoes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 class CharacterEmbedder:
-    """The vectors of `examples.vector_of`."""
+    """Returns the vectors of `examples.vector_of`."""
 
     model = "test"
 
@@ -57,18 +57,18 @@ class CharacterEmbedder:
 
 
 class EchoExtractor:
-    """Remembers each piece as it stands; `errors` are raised first, one a call."""
+    """Proposes each piece word for word; `errors` are raised first, one for each call."""
 
     model = "echo"
     prompt_hash = "echo-1"
 
     def __init__(self) -> None:
-        """Begin without having been asked."""
+        """Begin without windows and errors."""
         self.windows: list[Window] = []
         self.errors: list[Exception] = []
 
     async def extract(self, window: Window) -> Extraction:
-        """Note the window, and return a proposal for each piece."""
+        """Record the window, and return a proposal for each piece."""
         self.windows.append(window)
         if self.errors:
             raise self.errors.pop(0)
@@ -77,19 +77,19 @@ class EchoExtractor:
 
     @property
     def asked(self) -> list[list[str]]:
-        """The piece ids of every window asked about."""
+        """The piece ids of every window that was extracted."""
         return [[p.piece_id for p in w.pieces] for w in self.windows]
 
 
 def hold_all(shards: Shards) -> Shards:
-    """Hold every partition as it stands in its file: the test says what is folded, and when."""
+    """Hold every partition with the state in its file; the test decides what is folded, and when."""
     for partition in range(shards.partitions):
         shards.assignment.hold(partition, shards.generation.open(partition))
     return shards
 
 
 class Workbench:
-    """What one worker does, a delivery at a time. Another one over the same log is the worker after it."""
+    """One worker, which handles one delivery at a time. Another workbench over the same log is its successor."""
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class Workbench:
         memorizes: bool = True,
         **extracting: Any,
     ) -> None:
-        """Open shards in the folder; `schemas` is what a registry would say, `extracting` goes to ExtractionQueue."""
+        """Open shards in the folder. `schemas` stands for a registry; `extracting` is passed to ExtractionQueue."""
         self.log = log or MemoryLog(partitions)
         self.shards = Shards(folder, self.log, partitions)
         self.index_sync = IndexSync(EmbeddedIndex, ShardIndexSource(self.shards))
@@ -148,7 +148,7 @@ class Workbench:
         )
         self.acked: list[str] = []
         self.destroyed: list[bytes] = []
-        """The ids of the keys that were destroyed."""
+        """The ids of the data keys that were destroyed."""
 
     def _count(self, step: str, outcome: str) -> None:
         self.counts.append((step, outcome))
@@ -161,7 +161,7 @@ class Workbench:
         self.shards.close()
 
     def revoke(self) -> None:
-        """Take the partitions away, and give them back at once."""
+        """Revoke the partitions, and assign them again at once."""
         for partition in self.shards.held():
             self.observe.revoke(partition)
             self.remember.revoke(partition)
@@ -174,14 +174,14 @@ class Workbench:
     async def publish(
         self, topic: str, value: bytes | dict[str, Any], key: bytes | None = XIAOMING.key, partition: int = 0
     ) -> Record:
-        """Append a record and return it as it stands in the log."""
+        """Append a record, and return it as it is in the log."""
         data = value if isinstance(value, bytes) else orjson.dumps(value)
         [appended] = await self.log.append([NewRecord(topic=topic, partition=partition, key=key, value=data)])
         [record] = await self.log.read(topic, partition, appended.position.offset, 1)
         return record
 
     async def observes(self, *records: Record) -> None:
-        """Deliver records to observe, and let what they start come to its end."""
+        """Deliver records to observe, and wait until everything that they start has ended."""
         await self._begin()
         for record in records:
             await self.observe.handle(self._delivery(record))
@@ -189,7 +189,7 @@ class Workbench:
         await self.asking_pool.settle()
 
     async def remembers(self, *records: Record) -> None:
-        """Deliver records to remember, and let what they start come to its end."""
+        """Deliver records to remember, and wait until everything that they start has ended."""
         await self._begin()
         for record in records:
             await self.remember.handle(self._delivery(record))
@@ -197,14 +197,14 @@ class Workbench:
         assert self.failures == []
 
     async def _begin(self) -> None:
-        """Fold everything before the first delivery after the partitions were given, as production does."""
+        """Fold everything before the first delivery after partitions were assigned, as production does."""
         if not self._has_begun:
             for shard in self.shards.all():
                 await fold_with_retry(shard.catch_up)
             self._has_begun = True
 
     async def decides(self, item: Any) -> Record:
-        """Append an item to the inbox of its owner's partition, and remember it."""
+        """Append an item to the inbox of its owner's partition, and deliver it to remember."""
         record = await self.asks(item)
         await self.remembers(record)
         return record
@@ -218,7 +218,7 @@ class Workbench:
         return Delivery(record, lambda: self.acked.append(str(record.position)))
 
     async def inbox(self, partition: int = 0) -> list[Any]:
-        """Return what stands in the inbox."""
+        """Return the items of the inbox."""
         return [codec.decode(r.value) for r in await self.log.read(INBOX.name, partition, 0)]
 
     async def answers(self) -> list[CandidatesExtracted | ExtractionRejected]:
@@ -226,15 +226,15 @@ class Workbench:
         return [i for i in await self.inbox() if isinstance(i, EXTRACTIONS)]
 
     async def ledger(self, partition: int = 0) -> list[Decision]:
-        """Return what stands in the ledger, void or not."""
+        """Return the decisions in the ledger, void ones included."""
         return [codec.decode_as(r.value, Decision) for r in await self.log.read(LEDGER.name, partition, 0)]
 
     async def dead(self) -> list[DeadLetter]:
-        """Return what was put aside."""
+        """Return the dead letters."""
         return [codec.decode(r.value) for r in await self.log.read(DEAD_LETTERS.name, 0, 0)]
 
     def state(self, owner: Owner = XIAOMING) -> UserState:
-        """Return what is known of a user."""
+        """Return a user's state."""
         return self.shards.state(owner)
 
     async def says(self, event_id: str, content: str = "我喜欢喝咖啡", **more: Any) -> Record:

@@ -1,4 +1,4 @@
-"""The built-in encoder and its heads, whatever encoder the memories have: what tells how surely something lasts."""
+"""The judge of a worker: it uses the built-in encoder and its heads, whichever encoder the memories have."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 
 
 class Judge:
-    """Judges extractions. It starts an encoder of its own only where the serving one is another than the built-in."""
+    """Judges extractions. It starts a built-in encoder of its own only where the serving encoder is another one."""
 
     def __init__(self, serving: ServingEmbedder) -> None:
         """Take the embedder that serves."""
         self._serving = serving
         self._own: BuiltinEmbedder | None = None
         self.heads = heads.load()
-        """Of the built-in encoder."""
+        """The heads of the built-in encoder."""
 
     async def __call__(self, window: Window, extraction: Extraction) -> Extraction:
-        """Return a model's extraction as it is judged. Raises EmbedderUnavailable."""
+        """Return a model's extraction after judgement. Raises EmbedderUnavailable."""
         return await judged(window, extraction, self.embed, self.heads)
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return the built-in encoder's vectors. Raises EmbedderUnavailable."""
+        """Return the built-in encoder's vectors of texts. Raises EmbedderUnavailable."""
         serving = self._serving.current
         if isinstance(serving, BuiltinEmbedder):
             return await serving.embed(texts)
@@ -39,6 +39,6 @@ class Judge:
         return await self._own.embed(texts)
 
     async def aclose(self) -> None:
-        """Close the encoder that it started, if any."""
+        """Close the encoder that the judge started, if any."""
         if self._own is not None:
             await self._own.close()

@@ -1,8 +1,9 @@
 """Judgement: whether a model's entry surely stems from the lines that it cites, in any language.
 
-Nearness and what a sentence states are measured by the built-in encoder and its heads; numbers, names and negation are
-compared as they are written. What cites nothing that lasts is dropped. What is doubtful is kept, unconfirmed and with
-less importance, until it is met again: a good model may conclude what no line says in these words.
+The built-in encoder and its heads measure how near two texts are and what a sentence states; numbers, names and
+negation are compared as they are written. An entry whose lines state nothing that lasts is dropped. A doubtful entry is
+kept, unconfirmed and with less importance, until it is met again: a good model may conclude what no line says in these
+words.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ _SENTENCES: Final = re.compile(r"[^。！？!?；;\n.]+(?:\.(?=\w)[^。！？!?�
 _QUOTED: Final = re.compile(
     r"«[^»]{8,2000}»|“[^”]{8,2000}”|\"[^\"]{8,2000}\"|「[^」]{4,2000}」|『[^』]{4,2000}』|(?<!\w)'[^']{8,2000}'"
 )
-"""What a line shows between marks and does not say."""
+"""A quotation: the line shows it, and its speaker does not say it."""
 _CLAUSES: Final = re.compile(r"[,，;；:：]")
 _NAME: Final = re.compile(r"(?<=[\w,;:] )[A-Z][\w'’-]{2,40}")
-"""A word with a capital inside a sentence."""
+"""A capitalised word inside a sentence."""
 _MONTH: Final = re.compile(
     r"\b(?:january|february|march|april|may|june|july|august|september|october|november|december)\b", re.IGNORECASE
 )
@@ -45,21 +46,21 @@ _DATE: Final = re.compile(
     r"|\d{4}-\d\d(?:-\d\d)?|(?:\d{4}年)?\d{1,2}月\d{1,2}[日号]",
     re.IGNORECASE,
 )
-"""A day or month that a model or our own rules may have reckoned: its numbers need not stand in a line."""
+"""A day or month. A model or our own rules may have computed it, so its numbers need not stand in a line."""
 
 NEAR: Final = 0.15
-"""The least cosine of an entry and a line that it stems from: good answers have 0.14 to 0.77, most bad ones less."""
+"""The least cosine of an entry and a line that it stems from. Good answers have 0.14 to 0.77, most bad ones less."""
 OWN: Final = 0.5
-"""The least `own` of a sentence that fills a slot of its speaker's."""
+"""The least score for `own` of a sentence that fills a slot of its speaker."""
 LASTING: Final = 0.3
-"""The least `lasting` of a sentence that is a source without doubt."""
+"""The least score for `lasting` of a sentence that supports an entry without doubt."""
 NOTHING: Final = 0.1
-"""A line whose sentences all score less than this for `kept` states nothing."""
+"""A line states nothing if all its sentences score less than this for `kept`."""
 DOUBTED: Final = 0.5
-"""What is left of the importance of an unconfirmed entry."""
+"""The factor by which an unconfirmed entry loses importance."""
 OF_ANOTHER: Final = "its line does not say so of the speaker"
 SHORT: Final = 40
-"""Characters of an answer that says little without its question."""
+"""The most characters of an answer that says little without its question."""
 
 _LANGUAGES: Final = {
     "LATIN": (
@@ -75,18 +76,18 @@ _LANGUAGES: Final = {
     "GREEK": ("el",),
     "DEVANAGARI": ("hi",),
 }
-"""In which languages a number may be spelt, by the script of its line."""
+"""The languages in which a number may be spelt out, by the script of its line."""
 LARGEST_SPELT: Final = 9_999
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A cited line of the user's, or of the assistant's that the user confirmed, and its sentences."""
+    """A cited line with its sentences: the user's, or one of the assistant's that the user confirmed."""
 
     piece: Piece
     texts: tuple[str, ...]
     asked: bool = False
-    """Whether it is a short answer to the assistant, and its texts end with question and answer."""
+    """Whether it is a short answer to the assistant; its texts then end with the question and the answer."""
 
 
 async def judged(
@@ -95,9 +96,9 @@ async def judged(
     embed: Callable[[Sequence[str]], Awaitable[Vectors]],
     heads: Heads,
 ) -> Extraction:
-    """Return an extraction from a conversation without the entries that nothing stands behind, the doubtful marked.
+    """Return a conversation's extraction without the entries that lack evidence, and with doubtful ones unconfirmed.
 
-    `embed` is the built-in encoder's. The reason for each stands in `dropped`. Raises EmbedderUnavailable.
+    `embed` is the built-in encoder's. `dropped` has the reason for each of them. Raises EmbedderUnavailable.
     """
     if window.source_type != "chat" or not extraction.proposals:
         return extraction
@@ -125,19 +126,19 @@ async def judged(
 
 
 def doubted(proposal: Proposal) -> Proposal:
-    """Return an entry as unconfirmed, with half its importance."""
+    """Return an entry as unconfirmed, with half its importance; one that is unconfirmed already stays as it is."""
     if not proposal.confirmed:
         return proposal
     return replace(proposal, confirmed=False, importance=proposal.importance * DOUBTED)
 
 
 def denies(text: str) -> bool:
-    """Return whether a text has a word that denies."""
+    """Return whether a text has a word of negation."""
     return _CUES["no"].search(text) is not None
 
 
 def confirms(answer: str) -> bool:
-    """Return whether a turn begins with a yes to what the assistant said before it."""
+    """Return whether an answer begins with a yes, and the rest of its first SHORT characters denies nothing."""
     rest = answer[:SHORT]
     while yes := _CUES["yes"].match(rest):
         rest = rest[yes.end() :]
@@ -145,7 +146,10 @@ def confirms(answer: str) -> bool:
 
 
 def _lines(window: Window, proposal: Proposal) -> list[_Line]:
-    """Return the lines that an entry may stem from: the user's that it cites, with the question before a short one."""
+    """Return the cited lines that an entry may stem from: the user's, and the assistant's that the user confirmed.
+
+    A short answer of the user's comes with the assistant's question before it.
+    """
     found = []
     for index in proposal.sources:
         piece = window.pieces[index]
@@ -165,7 +169,7 @@ def _lines(window: Window, proposal: Proposal) -> list[_Line]:
 
 
 def _sentences(text: str) -> tuple[str, ...]:
-    """Return the sentences of a line, and all of it; what it quotes was said by another, unless it is all quoted."""
+    """Return the sentences of a line and the whole line, without quotations; a line that is all quoted stays whole."""
     own = _QUOTED.sub(" ", text)
     said = own if any(map(str.isalnum, own)) else text
     parts = tuple(part.strip() for part in _SENTENCES.findall(said) if part.strip())
@@ -178,7 +182,7 @@ def _last_sentence(text: str) -> str:
 
 
 class _Evidence:
-    """What stands behind one entry."""
+    """The evidence for one entry."""
 
     def __init__(
         self,
@@ -206,13 +210,13 @@ class _Evidence:
 
     @property
     def states_nothing(self) -> bool:
-        """Whether no line that the encoder reads states anything."""
+        """Whether the entry has no lines, or only lines that the encoder reads and that state nothing."""
         if not self._texts:
             return True
         return not self._is_answer and is_read(self._cited) and float(self._kept.max()) < NOTHING
 
     def doubts(self) -> Iterator[str]:
-        """Yield why the entry may not stem from its lines."""
+        """Yield the reasons why the entry may not stem from its lines."""
         content = self._proposal.content
         if self._has_unsaid_number(content):
             yield "a number in it stands in no line"
@@ -245,7 +249,7 @@ class _Evidence:
         return any(not any(word in spelt for word in _spellings(number, script)) for number in unsaid)
 
     def _has_unsaid_name(self, content: str) -> bool:
-        """Return whether a name, in the script of its lines, is none of theirs; in another script nobody can tell."""
+        """Return whether a name in the entry stands nowhere in the window; names in another script are not compared."""
         script = script_of(self._cited)
         said = _plain(self._window)
         name = _CUES["german_name"] if _is_german(content) else _NAME
@@ -258,7 +262,7 @@ class _Evidence:
         return any(_plain(name)[:_STEM] not in said for name in names)
 
     def _shares_a_word(self, content: str) -> bool:
-        """Return whether a name or number of the entry's stands in its lines."""
+        """Return whether a name or number of the entry stands in its lines."""
         said = _plain(" ".join(self._texts))
         words = [*_NAME.findall(content), self._proposal.value or ""]
         return any(len(letters(word)) > 1 and _plain(word) in said for word in words) or bool(
@@ -267,12 +271,12 @@ class _Evidence:
 
 
 _STEM: Final = 4
-"""Letters of a name that its cases and spellings share."""
+"""How many first letters of a name its cases and spellings share."""
 _OF_NAMES: Final = frozenset({"user_name", "city", "employer", "pet_names", "family", "friends"})
 
 
 def _plain(text: str) -> str:
-    """Return the letters and digits of a text without the marks above and below them."""
+    """Return the letters and digits of a text without diacritics."""
     return letters("".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))).replace(
         "đ", "d"
     )
@@ -283,13 +287,13 @@ def _is_german(text: str) -> bool:
 
 
 def _numbers(text: str) -> set[str]:
-    """Return the numbers of a text in digits, and those in Chinese numerals."""
+    """Return the numbers of a text, in digits; those in Chinese numerals too."""
     return {term for term in terms(unicodedata.normalize("NFKC", text)) if term.isdecimal()}
 
 
 @lru_cache(maxsize=1024)
 def _spellings(number: str, script: str) -> tuple[str, ...]:
-    """Return how a number is spelt in the languages of a script, by their letters alone."""
+    """Return a number spelt out in each language of a script, letters only; none for one above LARGEST_SPELT."""
     if int(number) > LARGEST_SPELT:
         return ()
     engines = map(RbnfEngine.for_language, _LANGUAGES.get(script, ()))
@@ -298,7 +302,7 @@ def _spellings(number: str, script: str) -> tuple[str, ...]:
 
 
 def _clause(text: str, content: str) -> str:
-    """Return the clause of a sentence that an entry shares most letters with, else the whole."""
+    """Return the clause of a sentence that shares the most terms with an entry; a sentence of one clause as it is."""
     clauses = [clause for clause in _CLAUSES.split(text) if clause.strip()]
     wanted = terms(content)
     return max(clauses, key=lambda clause: len(terms(clause) & wanted)) if len(clauses) > 1 else text

@@ -1,4 +1,4 @@
-"""Speakers: who of those that a window's turns name is the user, and who is somebody else in the same talk."""
+"""Speakers: which of the people that a window's turns name is the user, and who is somebody else."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ _GIVEN: Final = re.compile("[\u4e00-\u9fff]{2,}")
 
 
 def others_of(pieces: Sequence[Piece], user_name: str | None = None) -> Mapping[int, str]:
-    """Return by index those turns of the user's role that another person spoke, each with that person's name.
+    """Return the turns of the user's role that another person spoke, as a map from index to that person's name.
 
-    The user's are turns without a name, those whose name is `user_name` or a part of it (or the reverse), and all
-    where they all have the same name, or the only name is of who introduces themselves by it among turns without one.
-    Where there are several names, and none is known to be the user's, each is another person's. Where the metadata of
-    a turn say what the user is called, every other name is another person's, also in a window of that person alone.
+    Where the metadata of a turn contain the user's name, every other name is another person's, even if it is the only
+    one in the window. Otherwise a turn is the user's if it has no name, or if its name and `user_name` may be one
+    person's. All turns are the user's if they all have the same name. They are the user's too if some have no name, and
+    the only name belongs to a person who introduces themselves by it. Where there are several names and none is known
+    to be the user's, each is another person's.
     """
     turns = {i: (piece.name or "").strip() for i, piece in enumerate(pieces) if piece.speaker == "user"}
     if (told := next(filter(None, map(_told, pieces)), None)) is not None:
@@ -43,7 +44,7 @@ def others_of(pieces: Sequence[Piece], user_name: str | None = None) -> Mapping[
 
 
 def _told(piece: Piece) -> str | None:
-    """Return what the metadata of a turn say that the user is called, None where they say nothing."""
+    """Return the user's name from the metadata of a turn, None where they do not contain it."""
     if USER_NAME not in piece.metadata:
         return None
     try:
@@ -55,14 +56,14 @@ def _told(piece: Piece) -> str | None:
 
 
 def _introduces(text: str, name: str) -> bool:
-    """Return whether a speaker gives a name as their own."""
+    """Return whether a speaker gives this name as their own."""
     return any(name.casefold() in said[1].casefold() for said in _OWN_NAME.finditer(text))
 
 
 def is_same_person(name: str, other: str) -> bool:
-    """Return whether two names may be one person's: the words of one are among those of the other, as Amy, Amy Lee.
+    """Return whether two names may be one person's: one has all the words of the other, as Amy Lee has those of Amy.
 
-    A Chinese given name is the end of the full one: 晓雨, 林晓雨.
+    A Chinese given name is the end of the full name: 晓雨, 林晓雨.
     """
     one, two = set(plain_words(name).split()), set(plain_words(other).split())
     if one and two and (one <= two or two <= one):
@@ -72,6 +73,6 @@ def is_same_person(name: str, other: str) -> bool:
 
 
 def user_name_of(known: Iterable[Known]) -> str | None:
-    """Return the user's name, where what is known of the user says it."""
+    """Return the user's name, where a known memory has it; else None."""
     names = (one.value for one in known if one.attribute == "user_name" and one.about is None)
     return next(filter(None, names), None)

@@ -66,7 +66,7 @@ class Correction:
     after: str
 
     def applied(self, proposal: Proposal) -> Proposal:
-        """Return an entry with the old words replaced by the new ones, and the correcting line among its sources."""
+        """Return an entry with the old words replaced by the new ones, and the correcting line as its first source."""
         if self.before not in proposal.content or self.after in proposal.content:
             return proposal
         attribute, value = proposal.attribute, proposal.value and proposal.value.replace(self.before, self.after)

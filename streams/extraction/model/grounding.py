@@ -182,7 +182,7 @@ class _Reading:
         return not terms or 2 * len(terms & words) < len(terms)
 
     def _corrected(self, proposal: Proposal) -> Proposal:
-        """Return an entry with the user's later corrections, and the correcting lines among its sources."""
+        """Return an entry with the user's later corrections, and the correcting lines added to its sources."""
         for correction in self._corrections:
             proposal = correction.applied(proposal)
         return proposal

@@ -250,7 +250,7 @@ def known_line(number: int, known: Known) -> str:
 
 
 def _spoken_by(window: Window) -> str:
-    """Return the rule that tells the user's lines from those of others in the user's role; "" without others."""
+    """Return the rule that separates the user's lines from those of others in the user's role; "" without others."""
     others = others_of(window.pieces, user_name_of(window.known))
     if not others:
         return ""

@@ -65,7 +65,7 @@ def terms(text: str) -> frozenset[str]:
 
 
 def letters(text: str) -> str:
-    """Return only the letters and digits of a text, which two spellings of the same line share."""
+    """Return only the letters and digits of a text, case-folded: two spellings of the same line share them."""
     return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
 
 

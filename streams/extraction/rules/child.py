@@ -1,7 +1,7 @@
 """The program of the rules' child process: it extracts windows, and the kernel ends it when one takes too long.
 
-A regular expression that does not come to an end holds the interpreter's lock: no thread and no handler of a signal in
-Python would be sure to run. A timer of processor time whose signal ends the process is.
+A regular expression that does not end keeps the interpreter's lock: no thread and no signal handler in Python is sure
+to run. A timer of processor time is sure to work, because its signal ends the process without a handler.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 
 def main() -> None:
-    """Say with an empty answer that it is ready, then answer each window in turn.
+    """Report with an empty answer that the process is ready, then answer each window in turn.
 
     The first argument is the processor time of a window, in seconds.
     """
     seconds = float(sys.argv[1])
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
-    # What a library prints must not stand between the answers.
+    # The output of libraries must not come between the answers.
     with suppress(BrokenPipeError, ConnectionResetError), os.fdopen(os.dup(sys.stdout.fileno()), "wb") as answers:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
         write_frame(answers, b"")
@@ -41,7 +41,7 @@ def main() -> None:
 
 
 def _read(window: Window) -> Reading | str:
-    """Return what is read in a window, or a sentence that names the rules' bug."""
+    """Return the reading of a window, or a sentence that names the rules' bug."""
     try:
         return read_window(window)
     except Exception as bug:  # noqa: BLE001 - the caller rejects the window

@@ -22,7 +22,7 @@ STRONG: Final = 0.8
 SLIGHT: Final = 0.3
 
 _WORDS: Final = tables_beside(__file__)
-"""Of each feeling, by language."""
+"""The words of each feeling, by language."""
 
 
 def _any_of(language: str) -> str:
@@ -41,12 +41,12 @@ _ENGLISH: Final = re.compile(
 
 
 def chinese_feeling(text: str) -> Feeling | None:
-    """Return the first feeling that a Chinese text names; one that is denied is none."""
+    """Return the first feeling that a Chinese text names; one that is denied does not count."""
     return _feeling(_CHINESE.search(text))
 
 
 def english_feeling(text: str) -> Feeling | None:
-    """Return the first feeling that an English text names; one that is denied is none."""
+    """Return the first feeling that an English text names; one that is denied does not count."""
     return _feeling(_ENGLISH.search(text))
 
 

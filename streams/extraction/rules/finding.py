@@ -18,7 +18,7 @@ ORDINARY: Final = 0.5
 IDENTITY: Final = 0.8
 """Importance of who the user is: names, work, home, birthday, family, allergies."""
 SHARED: Final = "personal_share"
-"""The event of a feeling, or of what nobody else is told."""
+"""The event type of a feeling, or of what the user confides."""
 
 KEYS: Final = {
     "user_name": ("people", IDENTITY, "User's name is {}", "用户叫{}"),
@@ -44,7 +44,7 @@ KEYS: Final = {
     "accounts": ("fact", ORDINARY, "User's {}", "用户的{}"),
     "communication_style": ("fact", ORDINARY, "User prefers replies like this: {}", "用户偏好{}的回复"),
 }
-"""Of each key the category (Evatar's), the importance, and its sentence in English and in Chinese."""
+"""The category (Evatar's) of each key, its importance, and its sentence in English and in Chinese."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,10 +58,10 @@ class Finding:
     attribute: str | None = None
     value: str | None = None
     about: str | None = None
-    """Whom or what it is about, where that is not who says it; its content is what was said, then."""
+    """Whom or what it is about, where that is not the speaker; what was said is then its content."""
     occurred_on: date | None = None
     since: date | None = None
-    """From when what fills a slot is so, where the words say it."""
+    """The day since when the slot has its value, where the words say it."""
     kind: Kind = "semantic"
     event_type: str | None = None
     emotion: str | None = None
@@ -72,7 +72,7 @@ class Finding:
 def profile(
     attribute: str, value: str, content: str = "", *, told: str = "", is_chinese: bool | None = None
 ) -> Finding:
-    """Return a finding that fills a slot of the profile. Its sentence is the key's, of what is told or of the value."""
+    """Return a finding that fills a slot. Its content is `content`, or the key's sentence with `told` or the value."""
     category, importance, *sentences = KEYS[attribute]
     in_chinese = HAN.search(value) is not None if is_chinese is None else is_chinese
     return Finding(
@@ -85,7 +85,7 @@ def profile(
 
 
 def without_parts(events: list[Finding]) -> list[Finding]:
-    """Return the events of a sentence without those whose words are a part of another one's."""
+    """Return the events of a sentence without those whose words are a part of another event's."""
     words = [" ".join(event.key_dialogue) for event in events]
     return [
         e for e, own in zip(events, words, strict=True) if not any(own in other and own != other for other in words)

@@ -1,7 +1,7 @@
-"""Clauses that mix Chinese and English, said in one language: I'm allergic to 芒果 is 我对芒果过敏.
+"""Clauses that mix Chinese and English, put into one language: I'm allergic to 芒果 becomes 我对芒果过敏.
 
-The kinds are closed: an English frame with a Chinese noun, a Chinese one with an English verb or label. What is of no
-kind stays as it is.
+Only two kinds are known: an English frame with a Chinese noun, and a Chinese frame with an English verb or label. Any
+other clause stays as it is.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ _ENGLISH: Final = re.compile(
 _NO_NOUN: Final = re.compile(
     r"[的了着过吗呢吧是在有我你您他她它不没很也都就要会想]|[一-鿿]{9}|^(?:my|I) ?[一-鿿]", re.IGNORECASE
 )
-"""What makes more of the Chinese in an English clause than names: I play 羽毛球 has none."""
+"""Signs that the Chinese in an English clause is more than a name: I play 羽毛球 has none."""
 _OTHERS_WORDS: Final = re.compile(
     r"[歌唱写念译句剧]|英[文语]|[台歌]词|[她他你]们?说|书名|电影|意思|叫做?$|[如比]如|例如|例子|如果|要是|假如|假设|万一|听说|据说|梦|开玩笑|骗"
     r"|想象|游戏|语法|作文|邮件|简历|口语|单词|练习|改成|检查|帮[我忙]|请你|润色|修改|改[写一]"
     r"|\b(?:joking|kidding|said|says|told|dream|sentence|grammar|lyrics)\b",
     re.IGNORECASE,
 )
-"""With it, it is not known whose the English words are."""
+"""Signs that the English words may be somebody else's."""
 _SUPPOSED: Final = re.compile(
     r"(?:and |but |so )?(?:if|suppose|imagine|I wish|I'd|I would|I think|I guess|maybe)\b", re.IGNORECASE
 )
@@ -73,7 +73,7 @@ def is_mixed(text: str) -> bool:
 
 
 def in_one_language(clause: str) -> str:
-    """Return a clause that mixes both languages as it would be said in one."""
+    """Return a clause that mixes both languages as one in a single language, if its kind is known."""
     for pattern, to in _ROWS:
         if found := pattern.match(clause):
             return found.expand(to) + clause[found.end() :]
@@ -82,7 +82,7 @@ def in_one_language(clause: str) -> str:
 
 
 def runs(clauses: tuple[str, ...]) -> list[tuple[Language, tuple[str, ...]]]:
-    """Return the clauses of a mixed sentence in runs of one language, each clause said in one."""
+    """Return the clauses of a mixed sentence in runs of one language, each clause in one; [] for a supposition."""
     found: list[tuple[Language, list[str]]] = []
     if any(map(_SUPPOSED.match, clauses)):
         return []

@@ -1,4 +1,4 @@
-"""Cities. In Chinese only a name on this list, or one that ends with 市, is taken for a city."""
+"""Cities. In Chinese only a name on the list in `places.toml`, or one that ends with 市, is taken for a city."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SPELT = re.compile(r"[一-鿿]{2,4}(?<![这那哪个座全每大小门超夜城
 
 
 def chinese_city(text: str) -> str | None:
-    """Return the city that a text begins with, without 市; None when it begins with none."""
+    """Return the city that a text begins with, without 市; None if it begins with none."""
     for length in range(min(_LONGEST, len(text)), 1, -1):
         if text[:length] in CHINESE_CITIES:
             return text[:length]
@@ -29,7 +29,7 @@ _LATIN = re.compile(r"[A-Z][a-z]{2,14}(?: [A-Z][a-z]{2,14}){0,2}(?![A-Za-z0-9])"
 
 
 def latin_city(text: str) -> str | None:
-    """Return the city that a Chinese text about a home begins with in Latin letters; None where there is none."""
+    """Return the city in Latin letters that a Chinese text about a home begins with; None if there is none."""
     match = _LATIN.match(text)
     return match.group() if match and english_city(match.group()) and not is_country(match.group()) else None
 
@@ -40,5 +40,5 @@ def is_country(name: str) -> bool:
 
 
 def english_city(name: str) -> bool:
-    """Return whether capitalised words may be a city's name: not a language, weekday, month or feast."""
+    """Return whether capitalised words may be a city's name: none of them is a language, weekday, month or feast."""
     return not any(word in _NAMES["others"] for word in name.split())

@@ -26,7 +26,7 @@ CPU_SECONDS: Final = 2.0
 ANSWER_SECONDS: Final = 60.0
 """How long the process may take to be ready, or to answer: it may be frozen, or the machine busy."""
 MAX_ATTEMPTS: Final = 3
-"""Child processes that may die at the same window for other reasons than its processor time."""
+"""How many child processes may die at the same window for reasons other than its processor time."""
 
 
 class _DiedBefore(Exception):
@@ -34,19 +34,19 @@ class _DiedBefore(Exception):
 
 
 class _Exchange(asyncio.Protocol):
-    """Frames that are sent over a socket, and the answer to each, in order; a first one says that the process is ready.
+    """Frames that are sent over a socket, and the answers in the same order. The first answer means: it is ready.
 
-    The event loop reads and writes by itself. A thread that waits for an answer takes the interpreter's lock from the
-    loop and gives it back several times a window: without it a turn took an eighth less processor time.
+    The event loop reads and writes without a thread. A thread that waits for an answer takes the interpreter's lock
+    from the loop and gives it back several times a window; without one, a turn took an eighth less processor time.
     """
 
     def __init__(self) -> None:
         """Wait for the connection."""
         self._received = bytearray()
         self.ready: asyncio.Future[bytes | None] = asyncio.get_running_loop().create_future()
-        """Done when the process can be asked; None where it has died before."""
+        """Done when the process can be asked; its result is None if the process died before."""
         self._asked = deque([self.ready])
-        """Also those whose callers wait no longer: their answers come nevertheless."""
+        """The answers to come, also those whose callers no longer wait."""
         self._is_lost = False
 
     @property
@@ -55,13 +55,13 @@ class _Exchange(asyncio.Protocol):
         return self._is_lost or self._transport.is_closing()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin."""
+        """Keep the connection."""
         self._transport = cast("asyncio.Transport", transport)
 
     def ask(self, body: bytes) -> asyncio.Future[bytes | None]:
-        """Send a frame to a process that is not over; return what becomes its answer, None where it dies at it.
+        """Send a frame to a process that is not over; return its future answer, None if the process dies at it.
 
-        It raises _DiedBefore where the process dies at an earlier one.
+        The future raises _DiedBefore if the process dies at an earlier frame.
         """
         answer: asyncio.Future[bytes | None] = asyncio.get_running_loop().create_future()
         self._asked.append(answer)
@@ -69,7 +69,7 @@ class _Exchange(asyncio.Protocol):
         return answer
 
     def data_received(self, data: bytes) -> None:
-        """Take in a part of the answers."""
+        """Read a part of the answers."""
         received = self._received
         received += data
         while len(received) >= LENGTH_BYTES:
@@ -82,7 +82,7 @@ class _Exchange(asyncio.Protocol):
             del received[:end]
 
     def connection_lost(self, _error: Exception | None) -> None:
-        """Take in that the connection is over."""
+        """Settle the answers that will not come."""
         self._is_lost = True
         for number, answer in enumerate(self._asked):
             if answer.done():
@@ -100,7 +100,7 @@ class _Exchange(asyncio.Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Child:
-    """A running process, and what is said to it."""
+    """A running process, and the exchange with it."""
 
     process: subprocess.Popen[bytes]
     exchange: _Exchange
@@ -109,15 +109,16 @@ class _Child:
 class RuleProcess:
     """Reads windows one after the other in a child process.
 
-    The process is started when it is first needed, and again after it has died. It ends with this one, however this
-    one ends: at the end of its input, or in a window, when that window's processor time is over.
+    The child is started when it is first needed, and again after it has died. When this process ends, for whatever
+    reason, the child ends too: at the end of its input or, if it is reading a window, when that window's processor time
+    is over.
     """
 
     def __init__(self, cpu_seconds: float = CPU_SECONDS) -> None:
         self._cpu_seconds = cpu_seconds
         self._process: subprocess.Popen[bytes] | None = None
         self._starting: asyncio.Task[_Child] | None = None
-        """Starts the process, or has started it."""
+        """The task that starts the process, or has started it."""
         self._turns = FairSlots(1)
         self._closed = False
 
@@ -128,10 +129,10 @@ class RuleProcess:
         return None if process is None or process.poll() is not None else process.pid
 
     async def read(self, window: Window) -> Reading:
-        """Return what the rules find.
+        """Return what the rules find in a window.
 
-        Raises Rejected, with the window's words, where they take too long or fail; Outage while the process cannot be
-        started or dies before it was asked anything, and after `aclose`.
+        Raises Rejected, with the window's words, if the rules take too long or fail. Raises Outage if the process
+        cannot be started or dies before it was asked anything, and after `aclose`.
         """
         frame = pickle.dumps(window, pickle.HIGHEST_PROTOCOL)
         async with self._turns.slot(window.tenant):  # one tenant's windows do not keep another's waiting
@@ -142,10 +143,10 @@ class RuleProcess:
                 raise
 
     async def aclose(self) -> None:
-        """End the process; a window that is being read is an outage to its caller."""
+        """End the process; the caller of a window that is being read gets an Outage."""
         self._closed = True
         if (process := self._process) is not None:
-            process.kill()  # it holds nothing that could be lost
+            process.kill()  # it has nothing that could be lost
         if self._starting is not None:
             with suppress(OSError):
                 child = await self._starting
@@ -176,7 +177,7 @@ class RuleProcess:
         raise Rejected(f"the rules' process died {MAX_ATTEMPTS} times over these words")
 
     async def _running(self) -> _Child:
-        """Return the process, started where there is none. Raises Outage where it cannot be, and after `aclose`."""
+        """Return the process, and start it if none runs. Raises Outage if it cannot be started, and after `aclose`."""
         if self._closed:
             raise Outage("the rules' process is closed")
         if (starting := self._starting) is not None and starting.done():
@@ -188,7 +189,7 @@ class RuleProcess:
         if self._starting is None:
             self._starting = asyncio.create_task(self._start())
         try:
-            # A caller who waits no longer leaves it to the next one.
+            # If this caller stops waiting, the start goes on for the next one.
             child = await asyncio.shield(self._starting)
         except OSError as error:
             raise Outage(f"the rules' process cannot be started: {error}") from error
@@ -199,9 +200,9 @@ class RuleProcess:
         return child
 
     async def _start(self) -> _Child:
-        """Start the process, and return it when it is ready: how it ends from then on is for what it is asked.
+        """Start the process, and return it when it is ready. Raises OSError.
 
-        Raises OSError.
+        If it dies later, that concerns the window that it was asked about.
         """
         ours, theirs = socket.socketpair()
         try:
@@ -222,7 +223,7 @@ class RuleProcess:
         return _Child(process, exchange)
 
     def _spawn(self, end: socket.socket) -> subprocess.Popen[bytes]:
-        # -P: the working directory may hold a folder of our name. A group of its own: Ctrl-C is for this process.
+        # -P: the working directory may have a folder of our name. A process group of its own: Ctrl-C is not for it.
         process = self._process = subprocess.Popen(  # noqa: S603 - our own program
             [sys.executable, "-P", "-m", "streams.extraction.rules.child", str(self._cpu_seconds)],
             stdin=end.fileno(),
@@ -230,13 +231,13 @@ class RuleProcess:
             process_group=0,
         )
         if self._closed:
-            process.kill()  # `aclose` has not seen it
+            process.kill()  # `aclose` came too early to end it
         return process
 
 
 def _end(process: subprocess.Popen[bytes]) -> int:
     """End a process; return its exit code."""
     with suppress(subprocess.TimeoutExpired):
-        process.wait(0.1)  # it has just closed its end: how it ended says why
+        process.wait(0.1)  # it may have just closed its end: its own exit code says why
     process.kill()
     return process.wait()

@@ -1,8 +1,8 @@
 """Screens and articles: they have no speaker, so only lines with a label or a certain form are read.
 
-A line is kept word for word: a labelled name or company, an amount that is owed or paid, a dated event that lies ahead,
-a labelled project. What stands behind `Contact:` must look like a name, and a line that gives orders to an assistant is
-kept by no rule: whoever wrote the screen is not the user.
+A line is kept word for word if it is a labelled name or company, an amount that is owed or paid, a dated event that
+lies ahead, or a labelled project. What follows `Contact:` must look like a name. No rule keeps a line that gives orders
+to an assistant: the author of a screen is not the user.
 """
 
 from __future__ import annotations
@@ -26,36 +26,37 @@ _CUES: Final = cues_beside(__file__)
 _CLOCK: Final = re.compile(r"\d{0,2}(?::\d\d)?(?: ?[AaPp][Mm])?")
 _HAN = re.compile(r"[一-鿿]")
 _NAME = re.compile(r"[(\"“#]?\w[\w'’.&+·•@/\-]*[)\"”]?|[&+\-–|·]|\+[\d\-]+|<[\w.+\-]+@[\w.\-]+>")
-"""A word of a name, or what stands beside one: a telephone number, an address, a mark between two names."""
+"""A word of a name, or what may accompany one: a telephone number, an address, a mark between two names."""
 _HAN_NAME = re.compile(r"[\w\s·•&.、（）()+\-]+")
 _PARTICLE = re.compile(r"al?|and|at|bin|d[aeiou]|de[lrs]|dos|e|el|for|ibn|in|l[ae]|of|on|the|und|van|von|y")
 
 LONGEST_LINE: Final = 200
-"""Characters. Longer lines are running text, whose claims are not known."""
+"""The most characters of a line. Longer lines are running text, whose claims are not known."""
 LONGEST_PART: Final = 500
-"""Characters of the lines that are kept together."""
+"""The most characters of lines that are kept together."""
 _BUTTONS: Final = (
     "back next ok cancel done skip save edit close more menu home share search settings login log in sign up help send"
     " open view all on off yes no add delete start stop continue submit"
     " 返回 取消 确定 完成 分享 更多 首页 设置 搜索 登录 我的 保存"
 )
 _CHROME: Final = frozenset(_BUTTONS.split())
-"""What stands on buttons and bars, word by word."""
+"""The words on buttons and bars."""
 MOST_NAME_WORDS: Final = 6
-"""Words of a person's or company's name, with a title or a legal form."""
+"""The most words of a person's or company's name, with a title or a legal form."""
 MOST_NAME_HAN: Final = 24
-"""Characters of a name written in Han: the longest company names have about twenty."""
+"""The most characters of a name written in Han: the longest company names have about twenty."""
 
 FEW_WORDS: Final = 3
-"""A name of so few words may be in lower case, as some screens write it."""
+"""A name of at most this many words may be in lower case, as some screens write it."""
 DROPPED: Final = "a line gives orders, or stands where a name should"
-"""Why a line is left out; never with its words, which are personal."""
+"""The reason why a line is left out. It never quotes the line, which is personal."""
 
 
 def read_screen(text: str, today: date, dropped: Callable[[str], None] = lambda _: None) -> Iterator[Finding]:
     """Yield what a screen or an article shows; nothing when in doubt. `today` is the day on which it was seen.
 
-    `dropped` gets the reason for each line that a rule would keep if it were not an order.
+    `dropped` gets the reason for each line that a rule would keep if it gave no orders, and if its name looked like
+    one.
     """
     for raw in text.splitlines():
         line = " ".join(visible(raw).split())
@@ -94,16 +95,16 @@ def _read_line(line: str, today: date) -> Iterator[Finding]:
     elif _CUES["project"].match(line):
         yield Finding(content=line, category="project")
     elif when and when.first >= today and _CUES["event"].search(line):
-        term: MemoryType = "short_term" if when.first == today else "long_term"  # it is over before that expires
+        term: MemoryType = "short_term" if when.first == today else "long_term"  # a short-term memory outlives it
         yield Finding(content=line, category="schedule", memory_type=term, occurred_on=when.first)
     elif _CUES["money"].search(line) and _CUES["owed"].search(line):
         yield Finding(content=line, category="finance")
 
 
 def shown_together(text: str, known: Collection[str]) -> Iterator[str]:
-    """Yield the lines of substance of a screen, in parts of at most LONGEST_PART characters; `known` are left out.
+    """Yield the lines of substance of a screen, in parts of at most LONGEST_PART characters, without `known` lines.
 
-    A line of substance is no button or clock, and no order to an assistant.
+    A line of substance is no button or clock, no labelled person, and no order to an assistant.
     """
     part = ""
     for raw in text.splitlines():

@@ -29,7 +29,7 @@ _OF_IT: Final = re.compile(r"那里|那儿|那边|喜欢|\b(?:there|it|like|like
 
 
 def read_sentence(sentence: Sentence, today: date) -> Iterator[Finding]:
-    """Yield what a sentence that was said on `today` says of the user; nothing when in doubt."""
+    """Yield what a sentence from `today` says about the user; nothing when in doubt."""
     if sentence.quotes:
         return
     language, clauses = _language(sentence)
@@ -50,10 +50,10 @@ def _language(sentence: Sentence) -> tuple[Language, ModuleType]:
 
 
 def liked_of_turn_before(pieces: Sequence[Piece], index: int) -> Iterator[tuple[Finding, int]]:
-    """Yield what the first sentence of a user's piece likes of the user's piece before it, with that one's index.
+    """Yield likes in the first sentence of a user's piece that point to the user's piece before it, with its index.
 
-    The assistant's pieces between may speak of it (我很喜欢那里, "I loved it"). Where they ask for something else or
-    name a place, it is not known what the user means, and nothing is found.
+    An example is 我很喜欢那里 ("I loved it"). The assistant's pieces between the two may speak of the same thing. If
+    they ask about something else or name a place, it is not known what the user means, and nothing is found.
     """
     before = next((at for at in range(index - 1, -1, -1) if pieces[at].speaker == "user"), None)
     first = next(sentences(simplified(pieces[index].text)), None)

@@ -17,6 +17,7 @@ _CUES: Final = cues_beside(__file__)
 _KANA = re.compile(r"[぀-ヿ가-힯]")
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _QUOTED = re.compile(r"“[^”]*”|「[^」]*」|『[^』]*』|\"[^\"\n]*\"|‘[^’]*’|(?<!\w)'[^'\n]*'(?!\w)|(?m:^\s*>.*$)")
+# A full stop ends a sentence only before white space and not after an initial or a title ("St. Mary's", "J. Smith").
 _SENTENCE = re.compile(
     r"[^。！？!?\n…～~]+?(?:[。！？!?…～~]+|\n+|"
     r"(?<!\bSt)(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\b[A-Z])\.{1,40}(?=\s|$)|$)"
@@ -25,17 +26,14 @@ _COMMA = re.compile(r"[，；：;]|,(?!\d{3}\b)|:(?=\s|$)|\s[-–—]+\s|——|
 _SPACES = re.compile(r"\s+")
 
 LONGEST_CLAUSE: Final = 200
-"""Characters. Nobody speaks of themselves for longer without punctuation."""
+"""The most characters of a clause. Nobody speaks of themselves for longer without punctuation."""
 
 MOST_AFTER: Final = 6
-"""Clauses behind one that its rules may look at."""
+"""The most clauses before a sentence that its words may refer to."""
 _MOST_CLAUSES: Final = 40
-"""Clauses of one sentence. A longer list of them is read as several sentences: each rule looks at clause by clause."""
+"""The most clauses of a sentence. A longer one is read as several, because each rule looks at each clause."""
 _MOST_BEFORE: Final = 6
-"""Clauses before a sentence that are kept with it, to find out whom it speaks of."""
-# A full stop ends a sentence only before white space and not after an initial or a title ("St. Mary's", "J. Smith").
-# It is not known whose words follow: "Bob said: I live in Oslo", 小明说：我住在北京, "Translate: …" and the line
-# below it.
+"""The most clauses before a sentence that are kept with it, to find out whom it speaks of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +43,17 @@ class Sentence:
     language: Language
     clauses: tuple[str, ...]
     asks: bool
-    """It ends with a question mark."""
+    """Whether it ends with a question mark."""
     quotes: bool = False
-    """It holds a quotation or reported speech: it is not known whose words these are."""
+    """Whether it contains a quotation or reported speech, so that it is not known whose words these are."""
     after: tuple[str, ...] = ()
     """The last clauses before it."""
 
 
 def sentences(text: str) -> Iterator[Sentence]:
-    """Yield the sentences of a text in order. Japanese and Korean are passed over."""
+    """Yield the sentences of a text in order. Japanese and Korean sentences are skipped."""
+    # It is not known whose words follow `told`: "Bob said: I live in Oslo", 小明说：我住在北京, "Translate: …" and the
+    # line below it.
     plain = _CUES["told"].sub(" \x00 ", _QUOTED.sub(" \x00 ", _CODE.sub("\n", text.replace("’", "'"))))
     before: tuple[str, ...] = ()
     for match in _SENTENCE.finditer(plain):

@@ -1,7 +1,7 @@
-"""Lets the rules read traditional characters: what they look for is written in simplified ones.
+"""Traditional characters, turned into the simplified ones in which the rules are written.
 
-Only the characters that the rules themselves hold are known here, and the commonest words of written Cantonese. What
-they find is given back in the user's own.
+Only the characters that occur in the rules are known here, and the commonest words of written Cantonese. Findings are
+returned in the user's own characters.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _CHARACTERS: Final = tables_beside(__file__)["characters"]
 _FOLD: Final = str.maketrans(_CHARACTERS["traditional"], _CHARACTERS["simplified"])
 _OURS: Final = "用户"
-"""Never the user's word, although it may stand in their text."""
+"""The rules' own word, although the user's text may contain it."""
 
 
 def simplified(text: str) -> str:
@@ -26,7 +26,7 @@ def simplified(text: str) -> str:
 
 
 def as_written(finding: Finding, plain: str, text: str) -> Finding:
-    """Return a finding in `plain`, which is `text` simplified, with the characters of `text`."""
+    """Return a finding from `plain`, which is `text` simplified, with the characters of `text`."""
     return replace(
         finding,
         content=_written(finding.content, plain, text),
@@ -36,7 +36,7 @@ def as_written(finding: Finding, plain: str, text: str) -> Finding:
 
 
 def _written(words: str, plain: str, text: str) -> str:
-    """Return the words in the characters of the text, where they stand in it; the others are the rules' own words."""
+    """Return words in the characters of the text, as far as it contains them; the others are the rules' own words."""
     if (whole := plain.find(words)) >= 0:
         return text[whole : whole + len(words)]
     done = []

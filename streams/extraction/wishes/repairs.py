@@ -1,7 +1,7 @@
 """Repairs: where the user takes back a word and says another one, the last word counts.
 
-"I live in Paris, sorry, I mean Lyon" is read as "I live in Lyon". Where it is not clear what is taken back, the words
-stay as they are, and fill no key.
+"I live in Paris, sorry, I mean Lyon" is read as "I live in Lyon". Where it is not clear which word is taken back, the
+text stays as it is, and fills no key.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _FUNCTION: Final = frozenset(
         " called named about into have has had do does did not",
     )
 )
-"""What begins the words that another word can take the place of."""
+"""Function words. A repair may replace the words that follow the last one of them."""
 _ALIKE: Final = 0.5
 
 
 def repaired(text: str) -> str:
-    """Return a text with the last word counting, where it is clear what that is."""
+    """Return a text with its repairs applied, where it is clear what each of them replaces."""
     for pattern, step in _STEPS:
         for _ in range(_MOST_WORDS):
             if (found := pattern.search(text)) is None or (after := step(text, found)) == text:
@@ -48,15 +48,15 @@ def repaired(text: str) -> str:
 
 
 def is_unclear(text: str) -> bool:
-    """Return whether a text that was repaired still takes back a word."""
+    """Return whether a repaired text still has a repair that could not be applied."""
     found = filter(None, (pattern.search(text) for pattern in (_CUES["cue"], _CUES["zh_cue"], _CUES["slip"])))
-    # At the end of a statement "I mistyped before" is said of an earlier one.
+    # At the end of a statement "I mistyped before" refers to an earlier one.
     words = (_WORD.findall(text[: one.start()]) for one in found)
     return any(len(said) > 1 for said in words) and _CUES["earlier"].search(text) is None
 
 
 def takes_back(text: str) -> bool:
-    """Return whether a turn begins by repairing what the one before said."""
+    """Return whether a turn begins by repairing the turn before it, or a word of it."""
     found = next(filter(None, (pattern.match(text) for pattern, _ in _STEPS)), None)
     if found is None:
         return False
@@ -66,7 +66,7 @@ def takes_back(text: str) -> bool:
 
 
 def repaired_behind(before: str | None, text: str) -> str:
-    """Return a user's text with the last word counting, and with what it repairs of the user's text before it."""
+    """Return a user's text with its repairs applied; if it repairs the user's text before it, both together."""
     if not before or not takes_back(text):
         return repaired(text)
     said = before.rstrip(" \n.!。！")
@@ -76,7 +76,7 @@ def repaired_behind(before: str | None, text: str) -> str:
 
 
 def _replaced(text: str, found: re.Match[str]) -> str:
-    """Return a text where what was said for a repaired word before is that word, and the repair itself is not."""
+    """Return a text without the repair itself, and with the right word wherever the wrong one stood before it."""
     wrong, right = found["wrong"].strip(), found["right"].strip()
     before, after = text[: found.start()], text[found.end() :]
     if not before.strip(" ,，"):
@@ -87,7 +87,7 @@ def _replaced(text: str, found: re.Match[str]) -> str:
 
 
 def _without_wrong(text: str, found: re.Match[str]) -> str:
-    """Return a text that says only what is right: "Margo, not Mango"."""
+    """Return a text that has only the right word: "Margo, not Mango" becomes "Margo"."""
     before, after = text[: found.start()], text[found.end() :]
     return f"{before.replace(found['wrong'], found['right'])}{found['right']}{after}"
 
@@ -117,7 +117,7 @@ def _spelt(text: str, found: re.Match[str]) -> str:
 def _cued(  # noqa: PLR0911 - one for each way in which words are replaced
     text: str, found: re.Match[str]
 ) -> str:
-    """Return a text in which the words behind a cue stand for those before it."""
+    """Return a text in which the words behind a cue replace those before it."""
     before, right, after = text[: found.start()], found["right"].strip(" ,"), text[found.end() :]
     if not before.strip():
         return text

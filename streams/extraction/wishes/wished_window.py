@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 NOT_TO_KEEP: Final = "asked not to keep"
 _SAID: Final = 0.5
-"""The share of the words of what is to be remembered with which a proposal says it."""
+"""A proposal says what is to be remembered if it has at least this share of its words."""
 _ORDERS: Final = (ASKED_TO_FORGET, ASKED_TO_WITHDRAW)
 
 
 def kept_window(window: Window) -> Window:
-    """Return a window without the words that its user asks not to keep; a piece that is nothing else has none."""
+    """Return a window without the words that its user asks not to keep; a piece of nothing else becomes empty."""
     if not any(piece.speaker == "user" for piece in window.pieces):
         return window
     kept = kept_of([(piece.speaker == "user", piece.text) for piece in window.pieces])
@@ -31,7 +31,7 @@ def kept_window(window: Window) -> Window:
 
 
 def readable_window(kept: Window) -> Window:
-    """Return a kept window without the sentences that ask to forget something: they say nothing of the user."""
+    """Return a kept window without the sentences that ask to forget something: they say nothing about the user."""
     pieces = tuple(replace(p, text=wishes_of(p.text).told) if p.speaker == "user" else p for p in kept.pieces)
     return kept if pieces == kept.pieces else replace(kept, pieces=pieces)
 
@@ -39,9 +39,9 @@ def readable_window(kept: Window) -> Window:
 def with_wishes(
     extraction: Extraction, window: Window, kept: Window, read: Window, places: Sequence[int]
 ) -> Extraction:
-    """Return an answer with what the user asked for in the window, and without orders of the extractor's own.
+    """Return an answer with what the user asked for in the window, and without the extractor's own orders.
 
-    `read` is what may be read of the kept window, and `places` are those of its pieces in it.
+    `read` is the part of the kept window that may be read, and `places` are the places of its pieces there.
     """
     own = tuple(replace(p, event_type=None) if p.event_type in _ORDERS else p for p in extraction.proposals)
     added: list[Proposal] = []
@@ -53,7 +53,7 @@ def with_wishes(
     for place, piece in zip(places, read.pieces, strict=True):
         if piece.speaker == "user" and place >= window.earlier:
             asked = _asked_for(piece, place, own)
-            name = others.get(place)  # who orders nothing forgotten that is the user's
+            name = others.get(place)  # another speaker cannot have the user's memories forgotten
             added += [replace(p, speaker=name) for p in asked if name is None or p.event_type not in _ORDERS]
     pieces = enumerate(window.pieces[window.earlier :], window.earlier)
     first = next((place for place, piece in pieces if piece.speaker == "user"), None)
@@ -63,7 +63,7 @@ def with_wishes(
 
 
 def _asked_for(piece: Piece, place: int, own: Sequence[Proposal]) -> list[Proposal]:
-    """Return what a piece asks to remember and no proposal of it says, and what it asks to forget."""
+    """Return what a piece asks to remember, unless a proposal from it says so already, and what it asks to forget."""
     wishes = wishes_of(piece.text)
     said = [set(terms(proposal.content)) for proposal in own if place in proposal.sources]
     added = []

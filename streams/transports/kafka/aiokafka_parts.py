@@ -1,7 +1,7 @@
-"""The parts of aiokafka that it does not document and that have no public equal: each is used here and nowhere else.
+"""The undocumented parts of aiokafka that have no public equivalent: they are used only here.
 
-pyproject.toml holds aiokafka to one minor version; `tests/unit/repository/test_public_ground.py` fails where one of
-these parts is another. What is public is imported where it is used.
+pyproject.toml limits aiokafka to one minor version, and `tests/unit/repository/test_public_ground.py` fails if one of
+these parts has changed. Public parts are imported where they are used.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ __all__ = [
 
 
 def coordinator_of(consumer: AIOKafkaConsumer) -> Any:  # noqa: ANN401 - aiokafka's coordinator has no public class
-    """Return the consumer's coordinator: its `member_id` in the group, and `close`, which leaves it."""
+    """Return the consumer's coordinator: it has a `member_id` in the group, and its `close` leaves the group."""
     return consumer._coordinator  # noqa: SLF001
 
 
 def network_of(consumer: AIOKafkaConsumer) -> Any:  # noqa: ANN401 - aiokafka's client has no public class
-    """Return the consumer's connections, to `close` them where its own `stop` did not get that far."""
+    """Return the consumer's connections, to `close` them if its own `stop` did not."""
     return consumer._client  # noqa: SLF001
 
 
@@ -45,10 +45,10 @@ def observe(
     beats: Callable[[Callable[[], Awaitable[bool]]], Callable[[], Awaitable[bool]]],
     commits: Callable[[Callable[..., Coroutine[Any, Any, None]]], Callable[..., Awaitable[None]]],
 ) -> None:
-    """Have a started consumer send its heartbeats and its commits by functions of the caller.
+    """Make a started consumer send its heartbeats and its commits through functions of the caller.
 
-    `beats` takes what sends a heartbeat and returns whether the group answered, `commits` what sends a commit; each
-    returns what is called instead.
+    `beats` takes the function that sends a heartbeat and returns whether the group answered; `commits` takes the
+    function that sends a commit. Each returns the function that the consumer calls instead.
     """
     coordinator = coordinator_of(consumer)
     coordinator._do_heartbeat = beats(coordinator._do_heartbeat)  # noqa: SLF001
@@ -56,12 +56,12 @@ def observe(
 
 
 def is_rebalancing(consumer: AIOKafkaConsumer) -> bool:
-    """Return whether this member is to join the group again."""
+    """Return whether this member must join the group again."""
     return bool(coordinator_of(consumer)._rejoin_needed_fut.done())  # noqa: SLF001
 
 
 async def leave_group(admin: AIOKafkaAdminClient, group: str, member_id: str, coordinator: int) -> int:
-    """Have a member leave a group; return Kafka's error code. Raises KafkaError."""
+    """Make a member leave a group, and return Kafka's error code. Raises KafkaError."""
     response = await admin._send_request(LeaveGroupRequest(group, member_id), coordinator)  # noqa: SLF001
     code: int = response.error_code
     return code

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 BATCH_BYTES: Final = 256 << 10
-"""The batch of one partition in a request: aiokafka's default of 16 KiB holds only three decisions with vectors."""
+"""The most bytes of one partition in a request: aiokafka's default of 16 KiB fits only three decisions with vectors."""
 
 
 class KafkaClients:

@@ -61,7 +61,7 @@ async def forget(admin: AIOKafkaAdminClient, member_id: str) -> bool:
 
 
 async def _by_coordinator(admin: AIOKafkaAdminClient, request: Callable[[int], Awaitable[_T]]) -> _T:
-    """Send a request to the group's coordinator; repeat it while there is none yet or another one takes over."""
+    """Send a request to the group's coordinator; repeat it while the group has none yet, or another one takes over."""
     while True:
         try:
             return await request(await admin.find_coordinator(GROUP))
@@ -85,7 +85,7 @@ def _member(description: dict[str, Any]) -> Member:
 
 
 def _user_data(metadata: bytes) -> bytes:
-    """Return what a member says of itself: Kafka's protocol has a version and names of topics before it."""
+    """Return the user data in a member's metadata, which follow a version and the names of topics."""
     (topics,) = _COUNT.unpack_from(metadata, _VERSION_BYTES)
     at = _VERSION_BYTES + _COUNT.size
     for _ in range(topics):

@@ -22,13 +22,13 @@ async def start_producer(producer: AIOKafkaProducer, flush_s: float = FLUSH_S) -
     try:
         await producer.start()
     except BaseException:
-        await stop_producer(producer, flush_s)  # aiokafka leaves it open, and warns when it is collected
+        await stop_producer(producer, flush_s)  # aiokafka leaves it open, and warns when it is freed
         raise
     return producer
 
 
 async def stop_producer(producer: AIOKafkaProducer, flush_s: float = FLUSH_S) -> None:
-    """Flush and close. Records that are not sent within `flush_s` are dropped; their callers have had an error."""
+    """Flush and close. Records that are not sent within `flush_s` are dropped; their callers have received an error."""
     try:
         async with asyncio.timeout(flush_s):
             await producer.stop()

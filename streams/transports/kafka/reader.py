@@ -21,7 +21,7 @@ BROKER_WAIT_MS = 5
 
 
 class TopicReader:
-    """Reads any partition of one topic from any offset; partitions concurrently, one read at a time in each."""
+    """Reads any partition of one topic from any offset: several partitions concurrently, each by one read at a time."""
 
     def __init__(self, consumer: AIOKafkaConsumer, topic: str) -> None:
         """Take over a started consumer; use `start` to create a reader."""
@@ -75,7 +75,7 @@ class TopicReader:
         return ends
 
     async def earliest(self, partition: int) -> int:
-        """Return the first offset still held."""
+        """Return the first offset that the partition still has."""
         tp = TopicPartition(self._topic, partition)
         return int((await self._consumer.beginning_offsets([tp]))[tp])
 

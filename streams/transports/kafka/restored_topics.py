@@ -1,7 +1,7 @@
-"""New topics, filled with the records of an earlier log at their offsets and with their times.
+"""New topics, filled with the records of an earlier log at the same offsets and with the same times.
 
-While a topic is filled, it keeps its records' own times, with which no worker starts, so that a half-filled topic is
-never used.
+A topic that is being filled has the setting with which Kafka keeps the records' own times. No worker starts on such a
+topic, so that a half-filled one is never used.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ AT_ONCE: Final = 1_000
 
 
 class RestoredTopics:
-    """Creates topics and fills them. An interrupted topic is filled further from its end."""
+    """Creates topics and fills them. After an interruption, a topic is filled from its end on."""
 
     def __init__(
         self, admin: AIOKafkaAdminClient, producer: AIOKafkaProducer, clients: KafkaClients, replication: int
@@ -82,13 +82,13 @@ class RestoredTopics:
                 raise LogError(EXISTS.format(name))
 
     def want(self, name: str, retention: timedelta | None, *, compact: bool) -> dict[str, str]:
-        """Take in, and return, the settings that a topic is to have in the end."""
+        """Store, and return, the settings that `finish` gives a topic."""
         bounded = {"max.message.bytes": str(topics.BATCH_BYTES)}
         self._wanted[name] = bounded | topics.settings(retention, max_record_bytes(name), compact=compact)
         return self._wanted[name]
 
     async def create(self, name: str, partitions: int, retention: timedelta | None, *, compact: bool) -> None:
-        """Create a topic, or take one that an interrupted restoration has left. Raises LogError for any other."""
+        """Create a topic, or use one that an interrupted restoration has left. Raises LogError if any other exists."""
         wanted = self.want(name, retention, compact=compact)
         with translated(f"creating topic {name}"):
             if name in await topics.partition_counts(self._admin):
@@ -102,7 +102,7 @@ class RestoredTopics:
     async def fill(
         self, topic: str, partition: int, records: Iterable[Record], earliest: int, least: int, *, compact: bool
     ) -> int:
-        """Append records at their offsets; return the offset of the next one, which is at least `least`.
+        """Append records at their offsets; return the next offset, which is at least `least`.
 
         The records before `earliest` are deleted. In a compacted topic, only the order counts, not the offsets.
         """
@@ -136,7 +136,7 @@ class RestoredTopics:
         return at
 
     async def finish(self) -> None:
-        """Give the topics their own settings: from then on workers start on them. Doing so twice changes nothing."""
+        """Give the topics their final settings, with which workers start on them. Repeating it changes nothing."""
         with translated("giving the topics their settings"):
             for name, wanted in self._wanted.items():
                 resource = ConfigResource(ConfigResourceType.TOPIC, name, wanted)

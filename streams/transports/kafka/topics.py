@@ -31,7 +31,7 @@ COMPACTION = {
 """The settings of a compacted topic. A record with a tombstone is gone within a day, because Kafka compacts only closed
 segments. The tombstone stays for ten years, so that the destroyed record is not mistaken for a lost one."""
 RETRY_SECONDS = 0.1
-BROKERS_DEFAULT = -1  # replication factor: what the cluster is configured with
+BROKERS_DEFAULT = -1  # the replication factor that stands for the cluster's default
 
 
 async def partition_counts(admin: AIOKafkaAdminClient) -> dict[str, int]:

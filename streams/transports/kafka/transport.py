@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 COMMIT_SECONDS: Final = 5.0
 """A commit that takes longer is given up: the next one commits the same or more."""
 LEAVE_SECONDS: Final = 3.0
-"""How long a worker that stops waits for the group to let it leave."""
+"""How long a stopping worker waits to leave the group."""
 
 
 class ConsumerThread(driver.AIOKafkaConsumerThread):

@@ -1,4 +1,4 @@
-"""Deletion from the log: a partition's oldest records, and in compacted topics all but each key's newest."""
+"""Deletion from the log: a partition's oldest records, and in compacted topics all but the newest of each key."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def delete_until(connection: sqlite3.Connection, partition_id: int, offset: int)
 
 
 def compact_partition(connection: sqlite3.Connection, partition_id: int) -> int:
-    """Delete the partition's records whose key has a newer one; return how many. Records without a key stay.
+    """Delete the partition's records whose key has a newer record; return how many. Records without a key stay.
 
     The newest record of a key stays even if its value is empty (a tombstone): a reader may not have read it yet.
     """

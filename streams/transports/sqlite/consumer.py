@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from schemas.log import Record
     from streams.transports.sqlite.log import SqliteLog
 
-RECORDS_AT_ONCE = 500  # of one partition in one fetch; Faust's broker_max_poll_records overrides it
+RECORDS_AT_ONCE = 500  # the most of one partition in one fetch; Faust's broker_max_poll_records overrides it
 LOG_APPEND_TIME = 1  # Kafka's timestamp type of a time that the log has set
 
 
@@ -63,14 +63,14 @@ class Consumer(SafeDelivery):
     async def rebalance(self, assigned: set[TP] | None = None) -> None:
         """Revoke all partitions and assign `assigned`, by default the same ones, in a new generation.
 
-        As after any rebalance, what was not committed is delivered again, and late acknowledgements do not count.
+        As after any rebalance, uncommitted records are delivered again, and late acknowledgements do not count.
         """
         async with self._rebalancing:
             app = self.app
             app.on_rebalance_start()
             if self._assigned:
                 await self.on_partitions_revoked(set(self._assigned))
-            # Before anything is delivered: generation, assignment, and what Faust's router reads.
+            # The generation, the assignment and the data of Faust's router are set before anything is delivered.
             app.consumer_generation_id += 1
             self._assigned = set(self._assigned if assigned is None else assigned)
             self._unread.clear()
@@ -78,7 +78,7 @@ class Consumer(SafeDelivery):
             await self.on_partitions_assigned(set(self._assigned), app.consumer_generation_id)
 
     async def leave(self) -> None:
-        """Do nothing: there is no group, and nobody to take over."""
+        """Do nothing: there is no group, and no other worker to take over."""
 
     def is_in_session(self) -> bool:
         """Return True: no other worker can have this machine's partitions."""
@@ -91,14 +91,14 @@ class Consumer(SafeDelivery):
     # -- reading
 
     async def on_stop(self) -> None:
-        """Follow the log no longer."""
+        """Stop following the log."""
         await super().on_stop()
         self._unread.close()
 
     async def _getmany(self, active_partitions: set[TP] | None, timeout: float) -> dict[TP, list[Record]]:  # noqa: ASYNC109
-        """Fetch what there is, or wait until something changes: the log grows, or more partitions may be fetched from.
+        """Fetch the available records, or wait until the log grows or more partitions may be fetched from.
 
-        In the second case the caller asks again, with the partitions of then.
+        In the latter case, the caller calls again with all partitions that may be fetched from by then.
         """
         active = self._assigned if active_partitions is None else active_partitions
         if not (fetched := await self._fetched(active)) and timeout > 0:
@@ -132,7 +132,7 @@ class Consumer(SafeDelivery):
     # -- positions
 
     async def seek_to_committed(self) -> Mapping[TP, int | None]:  # type: ignore[override] # None: nothing committed
-        """Go to the committed offsets, in partitions without one to where the reset policy says."""
+        """Go to the committed offsets, and return them. A partition without one begins where the reset policy says."""
         committed = {tp: self.log_.committed(self.app.conf.id, *tp) for tp in self._assigned}
         for tp, offset in committed.items():
             if tp.topic not in self.app.tables.changelog_topics:
@@ -148,7 +148,7 @@ class Consumer(SafeDelivery):
         try:
             await self.log_.commit_offsets(self.app.conf.id, {(tp.topic, tp.partition): o for tp, o in offsets.items()})
         except LogUnavailable as error:
-            self.log.warning("not committed, next commit tries again: %s", error)
+            self.log.warning("the offsets were not committed, the next commit tries again: %s", error)
             return False
         return True
 
@@ -176,11 +176,11 @@ class Consumer(SafeDelivery):
         return self.log_.end_now(*tp)
 
     async def highwaters(self, *partitions: TP) -> Mapping[TP, int]:
-        """Return `highwater` of each."""
+        """Return the `highwater` of each partition."""
         return {tp: self.highwater(tp) for tp in partitions}
 
     async def earliest_offsets(self, *partitions: TP) -> Mapping[TP, int]:
-        """Return the first offset still held, of each."""
+        """Return the first offset that each partition still has."""
         return {tp: await self.log_.earliest(*tp) for tp in partitions}
 
     # -- topics
@@ -190,12 +190,12 @@ class Consumer(SafeDelivery):
         await self.transport.create_topic(topic, partitions, **settings)  # type: ignore[attr-defined] # ours
 
     def topic_partitions(self, topic: str) -> int | None:
-        """Return the topic's number of partitions; None where there is no such topic."""
+        """Return the topic's number of partitions; None if there is no such topic."""
         settings = self.log_.topics().get(topic)
         return settings.partitions if settings else None
 
     def key_partition(self, topic: str, key: bytes | None, partition: int | None = None) -> int | None:
-        """Return `partition`, else that of the key; None without either, and where there is no such topic."""
+        """Return `partition`, or else the key's partition; None without either, or if the key's topic is unknown."""
         count = self.topic_partitions(topic)
         if partition is not None or key is None or count is None:
             return partition
@@ -206,7 +206,7 @@ class Consumer(SafeDelivery):
 
 
 def _fill_assignor(app: AppT, assigned: Collection[TP]) -> None:
-    """Give Faust's assignor what it would get from the group's leader."""
+    """Give Faust's assignor the answer that it would get from the group's leader."""
     actives: defaultdict[str, list[int]] = defaultdict(list)
     for tp in sorted(assigned):
         actives[tp.topic].append(tp.partition)

@@ -1,4 +1,4 @@
-"""The log's SQLite file: its tables, its pragmas, and SQLite's errors as those of a log."""
+"""The log's SQLite file: its tables, its pragmas, and the translation of SQLite's errors into those of a log."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ LOG_FILE = "log.sqlite"
 FORMAT = 1  # PRAGMA user_version; a later format needs a migration
 APPLICATION_ID = 0x6D6E656D  # "mnem", which distinguishes a log from other databases
 OFFSET_BITS = 40
-"""A record's row id is partition id << OFFSET_BITS | offset: appends go behind the partition's last row in the tree."""
+"""A record's row id is partition id << OFFSET_BITS | offset: appends follow the partition's last row in the tree."""
 OFFSET_MASK = (1 << OFFSET_BITS) - 1
 IDENTITY_BYTES = 16
-BUSY_MILLISECONDS = 5000  # for which a statement waits for another process's
-CHECKPOINT_PAGES = 4000  # 16 MB of WAL between two checkpoints; the writer empties it when it rests
+BUSY_MILLISECONDS = 5000  # how long a statement waits for the statements of another process
+CHECKPOINT_PAGES = 4000  # 16 MB of WAL between two checkpoints; the writer also empties it when it is idle
 
 TABLES = """
 create table if not exists topics(
@@ -47,7 +47,7 @@ create table if not exists heads(partition_id integer primary key, next_offset i
 
 @dataclass(slots=True)
 class Tail:
-    """The end of a partition: moved by the writer, published to readers after each commit."""
+    """The end of a partition, which the writer moves, and publishes to readers after each commit."""
 
     partition_id: int
     next_offset: int
@@ -61,7 +61,7 @@ class Tail:
 
 @dataclass(frozen=True, slots=True)
 class TopicSettings:
-    """What a topic was created with. `retention_s` 0 keeps records indefinitely; otherwise ticks remove them."""
+    """The settings of a topic. `retention_s` 0 keeps records indefinitely; otherwise ticks remove old ones."""
 
     partitions: int
     retention_s: int
@@ -76,7 +76,7 @@ class Catalog:
     tails: dict[tuple[str, int], Tail]
 
     def settings(self, topic: str) -> TopicSettings:
-        """Return what a topic was created with. Raises UnknownTopic."""
+        """Return the settings of a topic. Raises UnknownTopic."""
         if (settings := self.topics.get(topic)) is None:
             raise UnknownTopic(f"there is no topic {topic!r}: `mnemolog topics create` creates it")
         return settings
@@ -89,9 +89,9 @@ class Catalog:
 
 
 def open_file(directory: Path) -> tuple[sqlite3.Connection, sqlite3.Connection]:
-    """Open or create the file and return (writer, reader): WAL, and for the writer an fsync at each commit.
+    """Open or create the file in WAL mode, and return (writer, reader); the writer calls fsync at each commit.
 
-    Raises LogDamaged, LogFull or LogUnavailable. The caller holds the directory's lock.
+    Raises LogDamaged, LogFull or LogUnavailable. The caller must hold the directory's lock.
     """
     path = directory / LOG_FILE
     is_new = not path.exists()
@@ -131,7 +131,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def check_application(connection: sqlite3.Connection, path: Path) -> None:
-    """Raise LogDamaged for a database that is no log, or one of a later version."""
+    """Raise LogDamaged for a database that is not a log, or has a later format."""
     (application_id,) = connection.execute("pragma application_id").fetchone()
     (version,) = connection.execute("pragma user_version").fetchone()
     if (application_id, version) == (0, 0) and not connection.execute("select 1 from sqlite_master").fetchone():
@@ -157,7 +157,7 @@ def load_topics(connection: sqlite3.Connection) -> dict[str, TopicSettings]:
 
 
 def load_identity(connection: sqlite3.Connection) -> str | None:
-    """Return what distinguishes this log from all others, copies of it apart; None where an older version wrote it."""
+    """Return the id that distinguishes this log from all others but its copies; None if an older version wrote it."""
     if not connection.execute("select 1 from sqlite_master where name = 'identity'").fetchone():
         return None
     row = connection.execute("select id from identity").fetchone()
@@ -165,21 +165,21 @@ def load_identity(connection: sqlite3.Connection) -> str | None:
 
 
 def load_edits(connection: sqlite3.Connection) -> dict[int, int]:
-    """Return how often records of each partition, by its id, were changed where they stand."""
+    """Return how often records of each partition were replaced in place, by the partition's id."""
     if not connection.execute("select 1 from sqlite_master where name = 'edits'").fetchone():
         return {}
     return dict(connection.execute("select partition_id, number from edits").fetchall())
 
 
 def count_edit(connection: sqlite3.Connection, partition_id: int) -> None:
-    """Note, in the transaction that does it, that records of a partition are changed where they stand."""
+    """Count a replacement of a partition's records in place, in the transaction that replaces them."""
     connection.execute(
         "insert into edits values(?, 1) on conflict(partition_id) do update set number = number + 1", (partition_id,)
     )
 
 
 def meaning(error: sqlite3.Error, path: Path) -> LogError:
-    """Return SQLite's error as the log's: full (free space), damaged (restore a copy), else unavailable (try again)."""
+    """Return the log's error for SQLite's: full (free space), damaged (restore a copy), or unavailable (try again)."""
     code = getattr(error, "sqlite_errorcode", None)
     primary = code & 0xFF if isinstance(code, int) else None
     if primary == sqlite3.SQLITE_FULL or code == sqlite3.SQLITE_IOERR_SHMSIZE:

@@ -1,4 +1,4 @@
-"""Growth: those who follow the log are told which partitions have grown, each in its own event loop."""
+"""Growth: followers of the log are notified which partitions have grown, each follower in its own event loop."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 Place: TypeAlias = tuple[str, int]
 """A topic and a partition."""
 Told: TypeAlias = "Callable[[Collection[Place], bool], None]"
-"""Called with the partitions that have grown, and whether all that they grew by is settled."""
+"""A follower's function: it is called with the partitions that have grown, and whether all new records are settled."""
 
 
 class Growth:
-    """Collects what one transaction appends to, and tells of it once it is durable."""
+    """Collects the partitions to which a transaction appends, and notifies the followers once it is durable."""
 
     def __init__(self) -> None:
         """Start without followers."""
@@ -25,18 +25,18 @@ class Growth:
         self._is_settled = True
 
     def follow(self, told: Told) -> Callable[[], None]:
-        """Call `told` in the running loop after each commit with the partitions that grew; return what ends it."""
+        """Call `told` in the running loop after each commit by which partitions grew; return a function to end that."""
         follower = (asyncio.get_running_loop(), told)
         self._followers.add(follower)
         return lambda: self._followers.discard(follower)
 
     def add(self, places: Collection[Place], *, is_settled: bool) -> None:
-        """Note what has grown, and whether by settled records only; in the writer's thread."""
+        """Note which partitions have grown, and whether by settled records only. The writer's thread calls this."""
         self._grown.update(places)
         self._is_settled = self._is_settled and is_settled
 
     def tell(self) -> None:
-        """Tell the followers of everything that was noted; in the writer's thread, which does not wait for them."""
+        """Notify the followers of all noted partitions. The writer's thread calls this, and does not wait for them."""
         if self._grown:
             grown, is_settled = self._grown, self._is_settled
             self._grown, self._is_settled = set(), True

@@ -1,6 +1,6 @@
-"""The running heads of the ledger's partitions, in the log's file: moved in the transaction that appends.
+"""The running heads of the ledger's partitions, in the log's file: each transaction that appends also moves them.
 
-A shard can be lost, and then nothing else would say that the last records of a partition are missing.
+If a shard is lost, only the head in this file can show that the last records of a partition are missing.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 
 class Heads:
-    """The heads as the writer's transaction has left them; only its thread asks."""
+    """The heads as of the writer's present transaction; only the writer's thread uses them."""
 
     def __init__(self) -> None:
-        """Know nothing."""
+        """Begin empty: a head is read from the file when it is needed."""
         self._heads: dict[int, bytes] = {}
 
     def forget(self) -> None:
-        """Know nothing again: what was noted in this transaction has not happened."""
+        """Forget all heads: they are read from the file again."""
         self._heads.clear()
 
     def move(self, connection: sqlite3.Connection, tail: Tail, hashes: Iterable[bytes]) -> None:
-        """Move the head of a partition over what the transaction appends there, given its hashes, and to the end."""
+        """Move a partition's head over the records that the transaction appends, given their hashes, to its new end."""
         head = self._heads.get(tail.partition_id) or read_head(connection, tail.partition_id)[1]
         for stored in hashes:
             head = next_head(head, stored, tail.last_ms)
@@ -41,13 +41,13 @@ class Heads:
 
 
 def read_head(connection: sqlite3.Connection, partition_id: int) -> tuple[int, bytes]:
-    """Return the offset up to which a partition's head goes, and the head."""
+    """Return the offset up to which a partition's head reaches, and the head."""
     found = connection.execute("select next_offset, head from heads where partition_id = ?", (partition_id,)).fetchone()
     return found or (0, NO_HEAD)
 
 
 def begin_heads(connection: sqlite3.Connection) -> None:
-    """Compute the heads of what an earlier version appended, which kept none; once in the life of a log."""
+    """Compute the heads of partitions that have none, because an earlier version appended to them; once for a log."""
     rows = connection.execute(
         "select id, next_offset from partitions where topic in (?, ?) and next_offset > 0"
         " and id not in (select partition_id from heads)",

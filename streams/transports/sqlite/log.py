@@ -39,14 +39,14 @@ if TYPE_CHECKING:
     from streams.transports.sqlite.growth import Place
 
 Answer = TypeVar("Answer")
-DROPPED_AT_ONCE = 5_000  # records in one transaction: other writes go between
+DROPPED_AT_ONCE = 5_000  # records deleted in one transaction: other writes run in between
 
 
 def _utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-class SqliteLog:  # noqa: PLR0904 - the log's own, and what its transport needs
+class SqliteLog:  # noqa: PLR0904 - the methods of a log, and those that its transport needs
     """The `Log` of one machine. `open` returns one instance for each directory to all callers in the process.
 
     Reads run in the calling thread (1,000 records take about 2 ms). Writes run in one thread, where calls that wait at
@@ -57,7 +57,7 @@ class SqliteLog:  # noqa: PLR0904 - the log's own, and what its transport needs
     _opening: ClassVar[threading.Lock] = threading.Lock()
 
     def __init__(self, directory: Path, lock: DirectoryLock, clock: Callable[[], datetime]) -> None:
-        """Open the file and read its topics and ends; made by `open`."""
+        """Open the file and read its topics and ends; use `open` to create an instance."""
         self.directory = directory
         self.lock = lock
         self._clock = clock
@@ -81,10 +81,11 @@ class SqliteLog:  # noqa: PLR0904 - the log's own, and what its transport needs
 
     @classmethod
     def open(cls, directory: Path, clock: Callable[[], datetime] | None = None) -> SqliteLog:
-        """Open the log in a directory, made if missing, or return the one that this process has open already.
+        """Open the log in a directory, which is created if missing; all callers in the process share one open log.
 
-        `clock` returns the append time, by default the UTC wall clock; that of the first caller counts. Each `open`
-        needs its `close`. Raises LogLocked when another process has the directory, LogDamaged, LogFull, LogUnavailable.
+        `clock` returns the append time, by default from the UTC wall clock; the first caller's clock is used. Each
+        `open` needs a `close`. Raises LogLocked if another process holds the directory's lock, LogDamaged, LogFull,
+        LogUnavailable.
         """
         path = directory.resolve()
         with cls._opening:
@@ -108,7 +109,7 @@ class SqliteLog:  # noqa: PLR0904 - the log's own, and what its transport needs
         return log
 
     def close(self) -> None:
-        """Close the log; the last caller's close writes what is queued, closes the file and releases the lock."""
+        """Close the log; the last caller's close writes the queued records, closes the file and releases the lock."""
         with self._opening:
             self._users -= 1
             if self._users == 0:
@@ -118,7 +119,7 @@ class SqliteLog:  # noqa: PLR0904 - the log's own, and what its transport needs
                 self.lock.release()
 
     async def append(self, records: Sequence[NewRecord]) -> list[Appended]:
-        """See `Log.append`; all records in one transaction, so all or none. Raises TypeError for anything but bytes."""
+        """See `Log.append`; one transaction appends all records or none. Raises TypeError for anything but bytes."""
         return await self._append(records)
 
     def next_place(self, topic: str, partition: int) -> Appended:
@@ -143,10 +144,10 @@ class SqliteLog:  # noqa: PLR0904 - the log's own, and what its transport needs
 
         def write(connection: sqlite3.Connection) -> tuple[list[Appended], dict[Place, Tail]] | LogMoved:
             if wanted:
-                # Not the time of now, which nobody has foreseen. In other partitions there may be a later one by now.
+                # The foreseen time, not the present one. Other partitions may have a later time by now.
                 at_ms = to_ms(wanted[0].recorded_at)
                 if (refusal := moved(connection, self._ends, ids, wanted, at_ms)) is not None:
-                    return refusal  # not raised: the others of the transaction are to be committed
+                    return refusal  # not raised: the transaction must commit the other jobs
             else:
                 at_ms = self._ends.time(connection, to_ms(self._clock()))
             return append_rows(connection, self._ends, places, contents, ids, at_ms)
@@ -186,9 +187,9 @@ class SqliteLog:  # noqa: PLR0904 - the log's own, and what its transport needs
         return self._catalog.tail(topic, partition).next_offset
 
     def kept_head(self, topic: str, partition: int) -> tuple[int, bytes, int]:
-        """Return the offset up to which the head of a partition of the ledger goes, the head, and the partition's end.
+        """Return the offset up to which the head of a ledger's partition reaches, the head, and the partition's end.
 
-        Whatever appends moves both ends in one transaction: they differ only where others than the log wrote the file.
+        Each append moves both offsets in one transaction: they differ only if other programs have written the file.
         """
         sql = (
             "select heads.next_offset, head, partitions.next_offset from partitions"
@@ -214,8 +215,8 @@ class SqliteLog:  # noqa: PLR0904 - the log's own, and what its transport needs
     ) -> None:
         """Create a topic, or update the retention and compaction of an existing one.
 
-        `retention` None keeps records indefinitely. Raises LogError when it exists with another number of partitions: a
-        user's records would be split over two of them.
+        `retention` None keeps records indefinitely. Raises LogError if the topic exists with another number of
+        partitions: a user's records would be split over two partitions.
         """
         if not name or partitions < 1:
             raise LogError(f"a topic has a name and at least one partition, not {name!r} with {partitions}")
@@ -249,7 +250,7 @@ class SqliteLog:  # noqa: PLR0904 - the log's own, and what its transport needs
         await self._write(write, publish)
 
     async def drop_before(self, topic: str, partition: int, offset: int) -> None:
-        """See `TrimmedLog.drop_before`; in steps, between which other writes run."""
+        """See `TrimmedLog.drop_before`; it deletes in steps, between which other writes run."""
         tail = self._catalog.tail(topic, partition)
         begin, end = await self.earliest(topic, partition), min(offset, tail.next_offset)
         for until in (*range(begin + DROPPED_AT_ONCE, end, DROPPED_AT_ONCE), *([end] if begin < end else ())):
@@ -259,12 +260,12 @@ class SqliteLog:  # noqa: PLR0904 - the log's own, and what its transport needs
             )
 
     def newest_time(self) -> datetime | None:
-        """Return the time of the newest record; None where there is none."""
+        """Return the time of the newest record; None if there is none."""
         latest_ms = max((tail.last_ms for tail in [*self._catalog.tails.values()]), default=0)
         return from_ms(latest_ms) if latest_ms else None
 
     async def set_time_back(self, at: datetime) -> None:
-        """Let the log's time go on from an instant: its newest records were dated later, by a wrong clock."""
+        """Let the log's time continue from an instant, after a wrong clock has dated the newest records later."""
         at_ms = to_ms(at)
 
         def write(connection: sqlite3.Connection) -> dict[Place, Tail]:
@@ -277,7 +278,10 @@ class SqliteLog:  # noqa: PLR0904 - the log's own, and what its transport needs
     async def edit(
         self, topic: str, partition: int, change: Callable[[int, sqlite3.Connection], Answer], records: int = 1
     ) -> Answer:
-        """Change records of a partition that stand in the file: `change` gets the partition's id and a transaction."""
+        """Run `change`, which may replace a partition's records in place, in a transaction, and return its result.
+
+        It gets the partition's id and the connection. `records` is the number of records that it replaces.
+        """
         tail = self._catalog.tail(topic, partition)
         return await self._write(
             partial(change, tail.partition_id),
@@ -286,7 +290,7 @@ class SqliteLog:  # noqa: PLR0904 - the log's own, and what its transport needs
         )
 
     async def compact(self, topic: str) -> int:
-        """Keep each key's newest record of a topic created with `compact`; return how many older ones were deleted."""
+        """Delete all but each key's newest record from a topic created with `compact`; return how many were deleted."""
         settings, deleted = self._catalog.settings(topic), 0
         if not settings.compact:
             raise LogError(f"topic {topic} was not created for compaction: its history would be lost")
@@ -298,7 +302,7 @@ class SqliteLog:  # noqa: PLR0904 - the log's own, and what its transport needs
         return deleted
 
     async def commit_offsets(self, group: str, offsets: Mapping[Place, int]) -> None:
-        """Store durably the offsets from which a consumer group continues: each behind the last record that is done."""
+        """Durably store the offsets from which a consumer group continues, each after the last record that is done."""
         rows = [(group, self._catalog.tail(*place).partition_id, offset) for place, offset in offsets.items()]
         sql = "insert into group_offsets values(?,?,?) on conflict do update set next_offset = excluded.next_offset"
 
@@ -308,7 +312,7 @@ class SqliteLog:  # noqa: PLR0904 - the log's own, and what its transport needs
         await self._write(write)
 
     def committed(self, group: str, topic: str, partition: int) -> int | None:
-        """Return the offset from which the group continues; None where it has committed none."""
+        """Return the offset from which the group continues; None if it has committed none."""
         rows = self._select(
             "select next_offset from group_offsets where consumer_group = ? and partition_id = ?",
             (group, self._catalog.tail(topic, partition).partition_id),
@@ -339,4 +343,4 @@ class SqliteLog:  # noqa: PLR0904 - the log's own, and what its transport needs
         try:
             return await future
         finally:
-            del future  # its error knows this frame, and the two would keep each other
+            del future  # its error refers to this frame: each would keep the other in memory

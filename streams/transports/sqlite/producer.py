@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 class Buffer(ProducerBuffer):
-    """What waits to be sent; before each message Faust asks for its size, and asks three settings where to look."""
+    """The messages that wait to be sent. Faust reads `size` before each message; its own `size` also reads settings."""
 
     @property
     def size(self) -> int:
-        """How much waits."""
+        """The number of messages that wait."""
         return int(self.pending.qsize())
 
 
@@ -48,7 +48,7 @@ class Producer(FaustProducer):
         return self.transport.sqlite_log  # type: ignore[attr-defined,no-any-return] # ours, not in Faust's interface
 
     async def on_stop(self) -> None:
-        """Wait for what was sent."""
+        """Stop, and wait until everything sent is acknowledged or has failed."""
         await super().on_stop()
         await self._wait_for_acknowledgements()
 
@@ -65,8 +65,8 @@ class Producer(FaustProducer):
     ) -> Awaitable[RecordMetadata]:
         """Queue a message; await the result for its acknowledgement.
 
-        A tombstone (no value) is an empty value in the log. Without partition and key it goes to partition 0. Raises
-        UnknownTopic.
+        A tombstone (no value) is an empty value in the log. A message without partition and key goes to partition 0.
+        Raises UnknownTopic.
         """
         if partition is None:
             partition = 0 if key is None else partition_of(key, await self.log_.partitions(topic))

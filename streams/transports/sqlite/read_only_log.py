@@ -1,4 +1,4 @@
-"""The log's file, only read: beside the worker that writes it, or where nothing may be changed."""
+"""The log's file, opened only to be read: while a worker writes it, or where nothing may be changed."""
 
 from __future__ import annotations
 
@@ -36,22 +36,22 @@ class NotWritten(LogError):
 
 @dataclass(frozen=True, slots=True)
 class LogState:
-    """What the file says of itself, as of one commit."""
+    """The topics, ends and offsets in the file, as of one commit."""
 
     identity: str | None
     topics: Mapping[str, TopicSettings]
     tails: Mapping[tuple[str, int], Tail]
     edits: Mapping[int, int]
-    """How often records of a partition, by its id, were changed where they stand."""
+    """How often records of each partition were replaced in place, by the partition's id."""
     group_offsets: Sequence[tuple[str, str, int, int]]
     """Consumer group, topic, partition and the offset from which the group continues."""
 
 
 class ReadOnlyLog:
-    """The reading half of `Log`, as of the moment at which it was opened: what is appended later is not seen."""
+    """The reading half of `Log`, as of the moment at which it was opened: later records are not visible."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
-        """Read what the file says of itself. Raises LogDamaged, LogUnavailable."""
+        """Read the state of the file. Raises LogDamaged, LogUnavailable."""
         self._connection = connection
         self._path = path
         self.state = self._read_state()
@@ -66,11 +66,11 @@ class ReadOnlyLog:
     @classmethod
     @contextmanager
     def still(cls, path: Path) -> Iterator[ReadOnlyLog]:
-        """Open the file, which nobody has open, and change nothing, not even beside it. Raises as `beside_worker`."""
+        """Open a file that no process has open, and change neither it nor its folder. Raises as `beside_worker`."""
         how = how_still(path)
         ahead = path.with_name(f"{path.name}-wal")
         if how == "immutable=1" and ahead.exists() and ahead.stat().st_size:
-            # Without its file of shared memory, as careless copies are, SQLite would make one: it does so elsewhere.
+            # A careless copy lacks the file of shared memory, which SQLite would create: open a copy in another folder.
             with tempfile.TemporaryDirectory() as folder:
                 for one in (path, ahead):
                     shutil.copyfile(one, Path(folder) / one.name)
@@ -86,7 +86,7 @@ class ReadOnlyLog:
             run("begin")
             check_application(self._connection, self._path)
             if not run("select 1 from sqlite_master where name = 'records'").fetchone():
-                return LogState(None, {}, {}, {}, ())  # its process died before it was made, or it was cut to nothing
+                return LogState(None, {}, {}, {}, ())  # its process died before it made the tables, or it was truncated
             groups = run(
                 "select consumer_group, topic, partition, g.next_offset from group_offsets as g"
                 " join partitions as p on p.id = g.partition_id"
@@ -105,7 +105,7 @@ class ReadOnlyLog:
                 self._connection.execute("rollback")
 
     async def append(self, _: Sequence[NewRecord]) -> list[Appended]:
-        """Refuse."""
+        """Raise NotWritten."""
         self._refuse()
 
     async def read(self, topic: str, partition: int, start: int, limit: int = 1000) -> list[Record]:
@@ -129,11 +129,11 @@ class ReadOnlyLog:
         return settings.partitions
 
     async def drop_before(self, _topic: str, _partition: int, _offset: int) -> None:
-        """Refuse."""
+        """Raise NotWritten."""
         self._refuse()
 
     def edits(self, topic: str, partition: int) -> int:
-        """Return how often records of a partition were changed where they stand."""
+        """Return how often records of a partition were replaced in place."""
         return self.state.edits.get(self._tail(topic, partition).partition_id, 0)
 
     def _refuse(self) -> NoReturn:

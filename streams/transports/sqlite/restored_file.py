@@ -1,4 +1,4 @@
-"""A new log's file, filled with records of an earlier log at their offsets and with their times."""
+"""A new log's file, filled with the records of an earlier log at the same offsets and with the same times."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ ROWS_AT_ONCE: Final = 2_000
 
 
 class RestoredFile:
-    """Fills the file in a directory, which has none yet; it is durable when the context ends.
+    """Creates and fills the file in a directory that has none yet; it is durable when the context ends.
 
-    It is another log than the one restored, with an identity of its own: the two may go on differently.
+    The new log has its own identity, because the earlier log may continue differently.
     """
 
     def __init__(self, directory: Path, topics: Mapping[str, TopicSettings]) -> None:
-        """Make the file and its topics. Raises LogFull, LogUnavailable."""
+        """Create the file and its topics. Raises LogFull, LogUnavailable."""
         self._path = directory / LOG_FILE
         self._connection, reader = open_file(directory)
         reader.close()
@@ -57,7 +57,7 @@ class RestoredFile:
                     self._connection.execute("pragma wal_checkpoint(truncate)").fetchall()
 
     def add(self, topic: str, partition: int, records: Iterable[Record], least: int) -> int:
-        """Put records of a partition in their places; return the offset of the next one, which is at least `least`."""
+        """Insert a partition's records at their offsets; return the next offset, which is at least `least`."""
         partition_id, last_ms, end = self._ids[topic, partition], 0, least
         rows: list[Row] = []
         with self._errors():
@@ -78,7 +78,7 @@ class RestoredFile:
         return end
 
     def add_group_offset(self, group: str, topic: str, partition: int, offset: int) -> None:
-        """Have a consumer group go on from an offset."""
+        """Let a consumer group continue from an offset."""
         with self._errors():
             self._connection.execute(
                 "insert into group_offsets values(?,?,?)", (group, self._ids[topic, partition], offset)

@@ -1,6 +1,6 @@
 """Replacement of records in the file at their offsets: for erasures, and to encrypt an existing log.
 
-Nothing else changes what was appended. Readers see the same offsets, with the new contents.
+Nothing else changes appended records. Readers see the new contents at the same offsets.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _STEPS_BETWEEN_LOOKS: Final = 10_000
 
 
 async def overwrite(log: SqliteLog, topic: str, partition: int, key: bytes, before: int) -> int:
-    """Replace a key's records before an offset with empty, erased ones; return how many there were.
+    """Replace a key's records before an offset with empty, erased ones; return how many were replaced.
 
     Only unencrypted records have a key. Their bytes are gone from the disk after `empty_write_ahead_log`.
     """
@@ -41,7 +41,7 @@ async def replace_records(
 ) -> None:
     """Replace the key and the value of records, by their offsets, in one transaction.
 
-    Of their headers, only those stay that a sealed record may have in clear.
+    Of their headers, only those are kept that a sealed record may have in clear.
     """
     await log.edit(topic, partition, partial(_replace, contents=contents, is_ledger=topic in LEDGERS), len(contents))
 
@@ -49,7 +49,10 @@ async def replace_records(
 async def offsets_of(
     log: SqliteLog, topic: str, partition: int, key: bytes, beginnings: Collection[bytes]
 ) -> list[int]:
-    """Return the offsets of records with this key, or whose value has one of these beginnings. Searches in a thread."""
+    """Return the offsets of records that have this key, or whose value has one of these beginnings.
+
+    All beginnings must have one length. Searches in a thread.
+    """
     first = (await log.edit(topic, partition, lambda partition_id, _: partition_id)) << OFFSET_BITS
 
     def find() -> list[int]:
@@ -65,7 +68,7 @@ async def offsets_of(
 
 
 async def keys_in(log: SqliteLog, topic: str, partition: int, until: float) -> set[bytes]:
-    """Return the keys of a partition's records; only unencrypted ones have any. Searches in a thread.
+    """Return the keys of a partition's records; only unencrypted records have one. Searches in a thread.
 
     It reads the whole partition. Raises TimeoutError at `until`, by `time.monotonic`, and LogUnavailable.
     """
@@ -89,7 +92,7 @@ async def keys_in(log: SqliteLog, topic: str, partition: int, until: float) -> s
 
 
 async def empty_write_ahead_log(log: SqliteLog) -> None:
-    """Move the write-ahead log into the file and truncate it, unless readers hold on to it for long."""
+    """Move the write-ahead log into the file and truncate it, unless other connections use it for too long."""
 
     def empty() -> None:
         with suppress(sqlite3.Error), closing(_connect(log)) as connection:
@@ -102,7 +105,7 @@ async def empty_write_ahead_log(log: SqliteLog) -> None:
 async def clear_stale_bytes(log: SqliteLog) -> None:
     """Overwrite the copies that moved records have left in the file.
 
-    Raises LogUnavailable where others read an old state of the file for long.
+    Raises LogUnavailable if other connections write the file, or read an old state of it, for too long.
     """
 
     def clear() -> None:
@@ -116,7 +119,7 @@ async def clear_stale_bytes(log: SqliteLog) -> None:
 
 
 async def write_anew(log: SqliteLog) -> None:
-    """Rewrite the file without the gaps that replaced records left. The caller must be the log's only user."""
+    """Rewrite the file without the gaps that replaced records have left. The caller must be the log's only user."""
 
     def write() -> None:
         with closing(_connect(log)) as connection:
@@ -152,7 +155,7 @@ def _replace(
     contents: Mapping[int, tuple[bytes | None, bytes]],
     is_ledger: bool,
 ) -> None:
-    """Replace records; of the ledger each keeps the hash of what was appended there."""
+    """Replace records; each record of a ledger keeps the hash of the record that was appended at its offset."""
     first = partition_id << OFFSET_BITS
     count_edit(connection, partition_id)
     for offset, (key, value) in contents.items():

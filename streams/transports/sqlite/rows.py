@@ -1,4 +1,4 @@
-"""Records as rows of the file, and their insertion, many with one statement."""
+"""The conversion of records to rows of the file and back, and the insertion of many rows with one statement."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ Row: TypeAlias = tuple[int, int, "bytes | None", bytes, "bytes | None", int]  # 
 
 # Few large statements, not one for each row: Python's sqlite3 releases the interpreter lock at each step of a
 # statement, and a busy event loop takes up to 5 ms to release it again. Fixed sizes keep the prepared statements in the
-# cache. A statement that fails takes the transaction with it: else SQLite keeps pages that it would have to restore,
-# with what users said, in a temporary file.
+# cache. A failed statement rolls back its transaction: otherwise SQLite would keep the pages that it might have to
+# restore, which contain users' words, in a temporary file.
 _ROWS_AT_ONCE = (512, 64, 8, 4, 2, 1)
 _MARKS = "(?,?,?,?,?,?)"
 _INSERT = {
@@ -38,11 +38,11 @@ _INSERT = {
 
 
 Select: TypeAlias = "Callable[[str, tuple[object, ...]], list[Any]]"
-"""Runs a query with its parameters, and returns the rows."""
+"""A function that runs a query with its parameters and returns the rows."""
 
 
 def stored_rows(select: Select, tail: Tail, start: int, limit: int) -> list[Row]:
-    """Return the rows of a partition from an offset on, at most so many."""
+    """Return at most `limit` rows of a partition, from the offset `start` on."""
     return select(
         "select id, recorded_ms, key, value, headers, checksum from records"
         " where id >= ? and id < ? order by id limit ?",
@@ -51,7 +51,7 @@ def stored_rows(select: Select, tail: Tail, start: int, limit: int) -> list[Row]
 
 
 def earliest_offset(select: Select, tail: Tail) -> int:
-    """Return the offset of the first record that is left of a partition; its end where none is."""
+    """Return the offset of a partition's first remaining record; the partition's end if there is none."""
     rows = select(
         "select id from records where id >= ? and id < ? order by id limit 1",
         (tail.first_row, tail.first_row + tail.next_offset),
@@ -60,7 +60,7 @@ def earliest_offset(select: Select, tail: Tail) -> int:
 
 
 def spell(record: NewRecord) -> Content:
-    """Return the columns of a record besides its position and time. Raises TypeError for anything but bytes."""
+    """Return the columns of a record except its position and time. Raises TypeError for anything but bytes."""
     if not isinstance(record.value, bytes) or not isinstance(record.key, bytes | None):
         raise TypeError("a record's value is bytes, its key bytes or None")
     headers = headers_to_bytes(record.headers)
@@ -68,7 +68,7 @@ def spell(record: NewRecord) -> Content:
 
 
 def from_row(topic: str, partition: int, row: Row) -> Record:
-    """Return the record in a row. Raises LogDamaged where the row is not what was appended."""
+    """Return the record in a row. Raises LogDamaged if the row differs from the record that was appended."""
     row_id, recorded_ms, key, value, headers, checksum = row
     if checksum_of(key, value, headers) != checksum:
         raise LogDamaged(
@@ -84,33 +84,34 @@ def from_row(topic: str, partition: int, row: Row) -> Record:
 
 
 class Ends:
-    """Where the partitions end, and the newest time, as the writer's transaction has left them.
+    """The ends of the partitions, their heads, and the newest time, as of the writer's present transaction.
 
-    Only the writer's thread asks. What is not known is read in the transaction, and all of it after one that failed.
+    Only the writer's thread uses them, except for `latest_ms`. Values that are unknown, such as all of them after a
+    failed transaction, are read from the file.
     """
 
     def __init__(self) -> None:
-        """Know nothing."""
+        """Begin empty: values are read from the file when they are needed."""
         self._ends: dict[int, tuple[int, int]] = {}
         self.heads = Heads()
         self._latest_ms: int | None = None
 
     def forget(self) -> None:
-        """Know nothing again: what was noted in this transaction has not happened."""
+        """Forget all values: they are read from the file again."""
         self._ends.clear()
         self.heads.forget()
         self._latest_ms = None
 
     @property
     def latest_ms(self) -> int | None:
-        """The newest time, None where it is not known. Any thread may ask; a transaction may be about to change it."""
+        """The newest time; None if it is unknown. Any thread may read it; a transaction may be about to change it."""
         return self._latest_ms
 
     def time(self, connection: sqlite3.Connection, now_ms: int) -> int:
-        """Return the time of what is appended now.
+        """Return the time of records that are appended now.
 
-        The log's time never goes back, even if the clock does, and is one for all partitions: an observation in one is
-        compared with a forgetting in another.
+        The log's time never goes back, even if the clock does. All partitions share it, because an observation in one
+        is compared with a forgetting in another.
         """
         if self._latest_ms is None:
             (self._latest_ms,) = connection.execute("select coalesce(max(last_ms), 0) from partitions").fetchone()
@@ -126,9 +127,9 @@ class Ends:
         return Tail(partition_id, *end)
 
     def note(self, tails: Iterable[Tail], at_ms: int) -> None:
-        """Take in where partitions end now, in this transaction, and the time of what was appended."""
+        """Note the new ends of partitions in this transaction, and the time of the records appended there."""
         self._ends.update((tail.partition_id, (tail.next_offset, tail.last_ms)) for tail in tails)
-        if self._latest_ms is not None:  # else another partition may have a later one
+        if self._latest_ms is not None:  # otherwise another partition may have a later time
             self._latest_ms = max(at_ms, self._latest_ms)
 
 
@@ -139,7 +140,7 @@ def moved(
     wanted: Iterable[Appended],
     at_ms: int,
 ) -> LogMoved | None:
-    """Return why records cannot be appended at places foreseen, as of a time; None where they can."""
+    """Return the reason why records cannot be appended at the foreseen places and time; None if they can."""
     tails = {place: ends.tail(connection, partition_id) for place, partition_id in partition_ids.items()}
     for place in wanted:
         end = tails[place.position.topic, place.position.partition].next_offset
@@ -157,10 +158,10 @@ def append_rows(  # noqa: PLR0917 - called in one place
     partition_ids: dict[tuple[str, int], int],
     at_ms: int,
 ) -> tuple[list[Appended], dict[tuple[str, int], Tail]]:
-    """Insert the contents, each at its place (topic, partition), inside the caller's transaction, as of a time.
+    """Insert the contents, each at its place (topic, partition), in the caller's transaction, with one time.
 
-    Offsets and times are advanced in the same transaction. Returns the positions in the order of the contents, and the
-    ends of the partitions once the transaction is committed.
+    The same transaction advances the partitions' offsets and times. Returns the positions in the order of the contents,
+    and the ends that the partitions have once the transaction is committed.
     """
     tails: dict[tuple[str, int], Tail] = {}
     rows: list[object] = []
@@ -174,7 +175,7 @@ def append_rows(  # noqa: PLR0917 - called in one place
         rows += (tail.first_row | tail.next_offset, tail.last_ms, *content)
         if tail.last_ms not in times:
             times[tail.last_ms] = from_ms(tail.last_ms)
-        stored = hash_of(content[1]) if place[0] in LEDGERS else b""  # once, for the head and for who folds it
+        stored = hash_of(content[1]) if place[0] in LEDGERS else b""  # once, for the head and the fold
         appended.append(Appended(Position(*place, tail.next_offset), times[tail.last_ms], stored))
         tail.next_offset += 1
     _insert(connection, rows)
@@ -213,16 +214,16 @@ def _insert(connection: sqlite3.Connection, values: list[object]) -> None:
 
 def checksum_of(key: bytes | None, value: bytes, headers: bytes | None) -> int:
     """Return the checksum of a record."""
-    # SQLite notices a broken tree, not a flipped bit in a value
+    # SQLite notices a broken tree, but not a flipped bit in a value
     return zlib.crc32(headers or b"", zlib.crc32(value, zlib.crc32(key or b"")))
 
 
 def headers_to_bytes(headers: Headers) -> bytes | None:
-    """Return headers as a row has them; None for none."""
+    """Return headers as a row stores them; None if there are none."""
     # latin-1 maps each byte to one character and back, so that the file stays readable JSON
     return orjson.dumps([(name, value.decode("latin-1")) for name, value in headers]) if headers else None
 
 
 def headers_from_bytes(stored: bytes) -> Headers:
-    """Return the headers of a row that has some."""
+    """Return the headers that a row stores."""
     return tuple((name, value.encode("latin-1")) for name, value in orjson.loads(stored))

@@ -31,7 +31,7 @@ class Transport(FaustTransport):
 
     @property
     def sqlite_log(self) -> SqliteLog:
-        """The open log of the URL's directory. Raises LookupError when the process has not opened it."""
+        """The open log in the URL's directory. Raises LookupError if the process has not opened it."""
         if self._sqlite_log is None:
             self._sqlite_log = SqliteLog.opened(Path(self.url[0].path))
         return self._sqlite_log

@@ -1,4 +1,4 @@
-"""The records that are not fetched yet: where each partition's begin, and a sign when the log has grown by some."""
+"""The records that are not fetched yet: where they begin in each partition, and a signal when the log has new ones."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from streams.transports.sqlite.growth import Place
     from streams.transports.sqlite.log import SqliteLog
 
-RECORDS_OF_A_READ = 32  # after which their size is checked: 500 pictures would be 350 MB
-ENOUGH_BYTES = 4 * 1024 * 1024  # of one partition in one fetch
+RECORDS_OF_A_READ = 32  # after which the size of the fetch is checked: 500 pictures would be 350 MB
+ENOUGH_BYTES = 4 * 1024 * 1024  # the size at which a fetch from one partition ends
 SETTLED_SECONDS = 0.25
-"""Settled records are only to be passed over: those of so long are, together."""
+"""How long settled records wait, to be passed over together: no agent needs them."""
 
 
 class UnreadRecords:
-    """The log's records from the position in each partition on. Taking some moves the position behind them."""
+    """The log's records from a position in each partition on. Taking some moves the position past them."""
 
     def __init__(self, grew: Callable[[], None], at_once: int) -> None:
         """`grew` is called when there may be more to take; `at_once` bounds the records of a partition in one take."""
@@ -28,19 +28,19 @@ class UnreadRecords:
         self._log: SqliteLog
         self._positions: dict[Place, int] = {}
         self._grown: set[Place] = set()
-        """Where there may be records to take: a position was set there, or the log has grown."""
+        """The partitions that may have records to take, because a position was set there or the log has grown."""
         self._unfollow: Callable[[], None] | None = None
         self._later: asyncio.TimerHandle | None = None
-        """When settled records are taken."""
+        """The timer after which settled records are taken."""
 
     def follow(self, log: SqliteLog) -> None:
-        """Follow the growth of the log from now on. Doing it again changes nothing."""
+        """Follow the growth of the log from now on. Repeating it changes nothing."""
         if self._unfollow is None:
             self._log = log
             self._unfollow = log.growth.follow(self._note)
 
     def close(self) -> None:
-        """Follow the log no longer."""
+        """Stop following the log."""
         if self._later is not None:
             self._later.cancel()
         if self._unfollow is not None:
@@ -70,11 +70,11 @@ class UnreadRecords:
         self._grown.add(place)
 
     def position(self, place: Place) -> int | None:
-        """Return the next offset to take; None where none was gone to."""
+        """Return the next offset to take; None if no position was set."""
         return self._positions.get(place)
 
     def places(self) -> list[Place]:
-        """Return the partitions with records to take; one that is up to date is not asked again until it grows."""
+        """Return the partitions with records to take; one without any is not looked at again until it grows."""
         for place in tuple(self._grown):
             position = self._positions.get(place)
             if position is None or position >= self._log.end_now(*place):
@@ -82,7 +82,7 @@ class UnreadRecords:
         return list(self._grown)
 
     async def take(self, place: Place) -> list[Record]:
-        """Return a partition's next records, and go behind them."""
+        """Return a partition's next records, and move its position past them."""
         position = self._positions.get(place)
         if position is None:  # a rebalance came meanwhile
             return []

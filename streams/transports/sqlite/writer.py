@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 
-GROUP = 256  # jobs in one transaction; with more the first would wait long for the last
-REST_SECONDS = 5.0  # without a job: then the write-ahead log is emptied
-REST_BYTES = 1 << 20  # of a write-ahead log; a shorter one is left as it is
-LEAST_ROOM_BYTES, MOST_ROOM_BYTES = 256 << 10, 2 << 20  # by which a write-ahead log is made longer at once
+GROUP = 256  # jobs in one transaction; with more, the first would wait long for the last
+REST_SECONDS = 5.0  # the time without a job after which the write-ahead log is emptied
+REST_BYTES = 1 << 20  # a shorter write-ahead log is left as it is
+LEAST_ROOM_BYTES, MOST_ROOM_BYTES = 256 << 10, 2 << 20  # by which a write-ahead log is extended at once
 _ZEROS = bytes(64 << 10)
 
 
@@ -37,7 +37,7 @@ class Job(Generic[Answer]):
     loop: asyncio.AbstractEventLoop
     future: asyncio.Future[Answer]
     records: int = 1
-    """How many are appended."""
+    """The number of records that the job writes."""
 
 
 class SqliteWriter:
@@ -52,14 +52,14 @@ class SqliteWriter:
     ) -> None:
         """Take over the connection.
 
-        Its thread calls `on_failure` after a transaction that failed, and `on_commit` after each group of jobs. By then
-        the callers have their answers: they are not to wait for those who follow.
+        The writer's thread calls `on_failure` after a failed transaction. It calls `on_commit` after each group of
+        jobs, when their callers have been answered: callers need not wait for the followers of the log.
         """
         self._connection = connection
         self._path = path
         self._write_ahead_log = path.with_name(f"{path.name}-wal")
         self._room_to = 0
-        """The length to which this thread has made the write-ahead log."""
+        """The length to which this thread has extended the write-ahead log."""
         self._on_commit = on_commit
         self._on_failure = on_failure
         self._jobs: queue.SimpleQueue[list[Job[Any]] | None] = queue.SimpleQueue()
@@ -72,8 +72,8 @@ class SqliteWriter:
     def submit(self, job: Job[Any], *, at_once: bool = False) -> None:
         """Queue a job; its future gets the result in its own loop once the transaction is durable, or has failed.
 
-        Call it in the job's loop. Jobs of a busy loop are collected and handed over together, but for one `at_once`,
-        which is made of several already.
+        Call it in the job's loop. Jobs of a busy loop are collected and handed over together, except a job with
+        `at_once`, which already combines several.
         """
         if self._closed:
             raise LogUnavailable(f"{self._path} is closed: open the log again")
@@ -121,7 +121,7 @@ class SqliteWriter:
                 return
 
     def _next(self) -> list[Job[Any]] | None:
-        """Wait for jobs, None at the end; empty the write-ahead log once where none come for a while."""
+        """Wait for jobs, and return them; None at the end. If none come for a while, empty the write-ahead log once."""
         try:
             return self._jobs.get(timeout=REST_SECONDS)
         except queue.Empty:
@@ -129,20 +129,20 @@ class SqliteWriter:
             return self._jobs.get()
 
     def _rest(self) -> None:
-        """Move the write-ahead log into the file and empty it. Where somebody reads, or it fails, it stays."""
+        """Move the write-ahead log into the file and empty it. It stays if it is being read, or if that fails."""
         try:
             is_long = self._write_ahead_log.stat().st_size >= REST_BYTES
         except OSError:
             return
         if is_long and self._damage is None:
-            with suppress(sqlite3.Error):  # a full disk, for one: the next commit says so
+            with suppress(sqlite3.Error):  # such as a full disk, which the next commit reports
                 self._connection.execute("pragma busy_timeout = 0")
                 self._connection.execute("pragma wal_checkpoint(truncate)").fetchall()
             with suppress(sqlite3.Error):
                 self._connection.execute(f"pragma busy_timeout = {BUSY_MILLISECONDS}")
 
     def _waiting(self) -> list[Job[Any]] | None:
-        """Return the jobs that are queued by now, in order; None when there are none and the writer is closed."""
+        """Return the jobs that are queued by now, in order; None if there are none and the writer is closed."""
         jobs: list[Job[Any]] = []
         while len(jobs) < GROUP:
             try:
@@ -172,11 +172,11 @@ class SqliteWriter:
         return answers
 
     def _make_room(self) -> None:
-        """Make the write-ahead log longer than it need be, once in many transactions.
+        """Extend the write-ahead log beyond its present need, once in many transactions.
 
-        A commit that makes a file longer waits for the file system's own journal as well, and so for everybody else who
-        writes to the disk. The lock of writers is held: nobody else appends, and SQLite takes zeros for the end of its
-        log. Where it fails, the commits are slower, or say what is wrong.
+        A commit that makes a file longer also waits for the file system's own journal, and thus for all other programs
+        that write to the disk. Extending it here is safe: this connection holds the writers' lock, so that no other one
+        appends, and SQLite takes zeros for the end of its log. If it fails, commits are slower, or report the fault.
         """
         with suppress(OSError):
             length = self._write_ahead_log.stat().st_size

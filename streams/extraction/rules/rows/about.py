@@ -1,4 +1,4 @@
-"""About things: the amount that a clause gives a thing ("my rent is 800"), and the day of an appointment."""
+"""Facts about things: the amount that a clause states of a thing ("my rent is 800"), and the day of an appointment."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _SPELT: Final = (
     (re.compile(r"^(?:看?牙医?)$"), "看牙医"),
     (re.compile(r"^[和跟](.{1,8}?)(?:的|有个?|约了)?(?:会议|会面|会|面谈|开会|见面|约|饭局)$"), r"和\1的会"),
 )
-"""What is one thing by several words, and the words by which it is kept."""
+"""Different words for the same thing, and the words with which it is kept."""
 
 
 def things_of(language: Language, clause: Clause, today: date) -> Iterator[Finding]:
-    """Yield what a clause says of a thing, by the first row that fits; of appointments only the days to come."""
+    """Yield what a clause says about a thing, by the first row that fits; appointments count from today on."""
     for row in language.things:
         groups = {name.rstrip("0123456789"): said for name, said in matched(language, row, clause).items() if said}
         if "about" not in groups:

@@ -1,4 +1,4 @@
-"""Chinese clauses: who leaves out 我, and whom a clause without a subject speaks of."""
+"""Chinese clauses: which of them leave out 我, and whom a clause without a subject speaks of."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _CUES: Final = CHINESE.cues
 _OWN: Final = re.compile(r"我|咱|俺|本人")
 _NO_HEIR: Final = re.compile(r"[你您谁这那大咱]")
 _SHORT: Final = 5
-"""Characters of a word before the clause: 哈哈, 本人女."""
+"""The most characters of a word that precedes the clause: 哈哈, 本人女."""
 
 
 def claims(sentence: Sentence) -> Iterator[Clause]:
     """Yield the clauses in which the user claims something, without questions, suppositions, hearsay and doubts.
 
-    A clause without a subject has that of the clause before it; another person's lasts from one sentence to the next.
-    From a supposition or reported speech on, the rest of the sentence is no claim; a sentence that calls itself a joke
-    has none.
+    A clause without a subject has the subject of the clause before it; another person stays the subject even in the
+    next sentence. After a supposition or reported speech, the rest of the sentence is no claim; a sentence that calls
+    itself a joke has none.
     """
     if any(is_blocked(CHINESE, "sentence", said) for said in sentence.clauses):
         return
@@ -38,16 +38,16 @@ def claims(sentence: Sentence) -> Iterator[Clause]:
             return
         before = (*sentence.after, *parts[:place])
         subject = _subject(text, heir)
-        # 剧里女主单身，住在纽约: what goes on from a clause of somebody's, or from a request, is not the user's.
+        # 剧里女主单身，住在纽约: what continues a clause about somebody else, or a request, is not about the user.
         goes_on = not is_asked and (not place or is_mine or len(parts[place - 1]) <= _SHORT)
         if goes_on and subject in ("me", "none") and not _OWN.search(text) and not _tells_nothing(text, before):
             whole = said_whole(CHINESE, text)
             subject, text = "me" if whole != text else subject, whole
-        if is_asked and subject == "none":  # 起个店名，卖手工饺子的: what is ordered
+        if is_asked and subject == "none":  # 起个店名，卖手工饺子的: it describes the request
             subject = "other"
         is_mine = subject == "me"
         is_asked = is_asked or is_blocked(CHINESE, "request", text)
-        # 我知道他喜欢旅游，喜欢画画: what follows without a subject may be his.
+        # 我知道他喜欢旅游，喜欢画画: what follows without a subject may be about him.
         heir = "other" if subject in ("me", "none") and _introduces(text) else subject
         asks = sentence.asks and place == len(parts) - 1
         if asks or any(is_blocked(CHINESE, scope, text) for scope in ("clause", "request")):
@@ -75,7 +75,7 @@ def _tells_nothing(text: str, before: tuple[str, ...]) -> bool:
 
 
 def _introduces(text: str) -> bool:
-    """Return whether what comes behind a clause without a subject may be said of somebody else."""
+    """Return whether a clause introduces somebody whom the next one, if it has no subject, may be about."""
     return _CUES["they_are"].match(text) is not None or any(_CUES[cue].search(text) for cue in ("somebody", "has"))
 
 
@@ -84,7 +84,7 @@ def _heir(before: tuple[str, ...]) -> Subject:
     heir: Subject = "none"
     for said in before:
         text = _plain(said)
-        # What is said of the listener or of a thing ends with its sentence (你真好。这个不错。那当然。).
+        # The listener or a thing is no subject of the next sentence (你真好。这个不错。那当然。).
         if not _NO_HEIR.match(text):
             heir = _subject(text, heir)
     return heir if heir == "other" else "none"

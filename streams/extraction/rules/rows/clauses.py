@@ -1,4 +1,4 @@
-"""Clauses: whom each speaks of, and what stands beside it. The rows read them one by one."""
+"""Clauses: whom each speaks of, and which others are around it. The rows read them one by one."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ if TYPE_CHECKING:
 
 Subject: TypeAlias = Literal["me", "we", "none", "other"]
 MOST_BESIDE: Final = 6
-"""Clauses beside one that its rows may look at."""
+"""The most clauses after a clause that its rows may look at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clause:
-    """A clause that claims something. `core` is what follows subject and adverbs."""
+    """A clause that claims something. `core` is the part after subject and adverbs."""
 
     text: str
     core: str
     subject: Subject
-    """`none`: no subject, here or before. Chinese drops `I` more often than any other."""
+    """`none`: neither it nor a clause before it has a subject. Chinese drops `I` more often than any other subject."""
     is_past: bool
     before: tuple[str, ...] = ()
-    """The clauses before it, of the sentence and of the one before."""
+    """The clauses before it, in its sentence and before that."""
     rest: tuple[str, ...] = ()
     """The clauses that follow in the sentence."""
     greets: bool = False
-    """The sentence greets or introduces."""
+    """Whether the sentence greets, or introduces somebody."""
     has_own_subject: bool = True
-    """It names its subject itself."""
+    """Whether it names its subject itself."""
 
 
 def is_blocked(language: Language, scope: str, text: str) -> bool:
-    """Return whether a cue of a scope stands in a text: with it, it claims nothing."""
+    """Return whether a text has a blocker of a scope, and therefore claims nothing."""
     return any(blocker.pattern.search(text) for blocker in language.blockers if blocker.scope == scope)
 
 
 def said_whole(language: Language, text: str) -> str:
-    """Return a clause that leaves out its subject or verb with them, where a row knows how."""
+    """Return a clause with the subject or verb that it leaves out, if a row knows how to add it."""
     for whole in language.whole:
         if found := whole.pattern.match(text):
             return found.expand(whole.to) + text[found.end() :]
@@ -48,5 +48,5 @@ def said_whole(language: Language, text: str) -> str:
 
 
 def names_another(language: Language, texts: Iterable[str]) -> bool:
-    """Return whether texts name another being: what comes next without a subject may be said of that one."""
+    """Return whether texts name another being, whom the next clause without a subject may be about."""
     return any(map(language.cues["being"].search, texts))

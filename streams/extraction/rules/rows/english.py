@@ -1,4 +1,4 @@
-"""English clauses: contractions are written out, and each is read with what it leaves out."""
+"""English clauses: contractions are written out, and what a clause leaves out is added."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ _INNER: Final = re.compile(
     r"|already|actually|also|officially|really|very|quite|pretty|rather|fairly|super|so|totally|a bit(?! of)|a little"
     r"|kind of|incredibly|naturally))+(?= (?!much\b|many\b|bit\b))"
 )
-"""Adverbs behind an auxiliary verb."""
+"""Adverbs after an auxiliary verb."""
 _WORD: Final = 8
-"""Characters of a word before the clause: `32, living in Cork`."""
+"""The most characters of a word that precedes the clause: `32, living in Cork`."""
 
 
 def apart(text: str) -> str:
-    """Return a text with contractions written out: `I'm` is `I am`."""
+    """Return a text with contractions written out: `I'm` becomes `I am`."""
     for pattern, full in _APART:
         text = pattern.sub(full, text)
     return text
@@ -49,8 +49,8 @@ def apart(text: str) -> str:
 def claims(sentence: Sentence) -> Iterator[Clause]:
     """Yield the clauses that claim something, without questions, suppositions, hearsay and requests.
 
-    A clause that begins with a verb has the subject of the clause before it. From a supposition or reported speech on,
-    the rest of the sentence is no claim of the user.
+    A clause that begins with a verb has the subject of the clause before it. After a supposition or reported speech,
+    the rest of the sentence is no claim of the user's.
     """
     parts = parts_of(sentence)
     greets = any(map(_CUES["hello"].match, parts))
@@ -74,7 +74,7 @@ def claims(sentence: Sentence) -> Iterator[Clause]:
                 text = body = _whole(text)
                 m = _CUES["I"].match(body)
             subject = "me" if m else "other"
-        # "I love how you use it and teach": whose verb comes next is not certain.
+        # "I love how you use it and teach": the subject of the next verb is not certain.
         is_shared = _CUES["somebody"].search(text) is not None
         asks = is_blocked(ENGLISH, "clause", text) and not when
         if asks or is_blocked(ENGLISH, "nearly", text) or (sentence.asks and place == len(parts) - 1):
@@ -101,12 +101,12 @@ def _whole(text: str) -> str:
 
 
 def _plain(said: str) -> str:
-    """Return a clause without what only connects and greets."""
+    """Return a clause without words that only connect or greet."""
     return _CUES["trailer"].sub("", _CUES["remember"].sub("", _CUES["filler"].sub("", said)))
 
 
 def parts_of(sentence: Sentence) -> list[str]:
-    """Return the clauses of a sentence, cut where a new subject or a new verb begins; none of sarcasm."""
+    """Return the clauses of a sentence, cut where a new subject or a new verb begins; none if it is sarcastic."""
     parts = [
         part.strip()
         for said in sentence.clauses
@@ -116,7 +116,7 @@ def parts_of(sentence: Sentence) -> list[str]:
     if any(is_blocked(ENGLISH, "sentence", part) for part in parts):
         return []
     joined: list[str] = []
-    for part in parts:  # "my dad and I do not speak": the verb is of both
+    for part in parts:  # "my dad and I do not speak": the verb has both as its subject
         if joined and _CUES["company"].match(joined[-1]) and part[:2].lower() == "i ":
             joined[-1] = f"{joined[-1]} and {part}"
         else:

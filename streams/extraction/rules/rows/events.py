@@ -1,7 +1,8 @@
-"""Events: Luna's event types, with the feeling, the words and the day that a clause tells.
+"""Events: Luna's event types, with the feeling, the words and the day that a clause reports.
 
-A sentence that is nothing but said to the listener is an event too (我爱你, forgive me): 我爱你的歌 and 妈妈我爱你 are
-not. What somebody else said, what is supposed and what is asked are left out; only a proposal may be a question.
+A sentence that does nothing but address the listener is an event too (我爱你, forgive me); 我爱你的歌 and 妈妈我爱你
+are none. What somebody else said, suppositions and questions are left out; only a confession or an attempt to make up
+may be a question.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ _LONGEST: Final = 120
 
 
 def confided(language: Language, sentence: Sentence, today: date) -> Iterator[Finding]:
-    """Yield a sentence in which the user says that nobody else knows it, as a whole."""
+    """Yield a whole Chinese sentence as an event, if the user says in it that nobody else knows this."""
     if language.is_chinese and not sentence.asks and any(map(language.cues["confides"].search, sentence.clauses)):
         yield _event(language, SHARED, sentence.clauses, today)
 
 
 def events_of(language: Language, clause: Clause, today: date) -> Iterator[Finding]:
-    """Yield at most one event that a clause tells, with where it was and the feeling about it that come next."""
+    """Yield at most one event that a clause reports, with the place and the feeling that the next clauses add."""
     cues, text = language.cues, clause.text
     if cues["no_event"].search(text) or (cues["confides"].search(text) and language.is_chinese):
         return
@@ -51,7 +52,7 @@ def events_of(language: Language, clause: Clause, today: date) -> Iterator[Findi
 
 
 def addressed(language: Language, sentence: Sentence, today: date) -> Iterator[Finding]:
-    """Yield at most one event that a sentence is, with all its words."""
+    """Yield at most one event: a sentence that addresses the listener, with all its words."""
     cues = language.cues
     clauses = sentence.clauses if language.is_chinese else tuple(map(apart, sentence.clauses))
     words = _joined(language, clauses)

@@ -1,4 +1,4 @@
-"""Keys: what a clause, or what a sentence asks, fills of the user's profile, by the first row that fits."""
+"""Keys: the slots of the user's profile that a clause or a request fills, by the first row that fits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LASTS: Final = ("city", "employer", "occupation", "relationship_status")
 
 
 def keys_of(language: Language, clause: Clause, today: date) -> Iterator[Finding]:
-    """Yield the keys of a clause. The first row that fills a key fills it: the ones behind it are for other clauses."""
+    """Yield the keys of a clause. The first row that fills a key counts; later rows are for other clauses."""
     filled: set[str] = set()
     for row in language.keys:
         if row.key in filled or row.on == "asked" or not (groups := matched(language, row, clause)):
@@ -38,7 +38,7 @@ def keys_of(language: Language, clause: Clause, today: date) -> Iterator[Finding
 
 
 def keys_asked(language: Language, sentence: Sentence) -> Iterator[Finding]:
-    """Yield what a sentence asks for, and what it says with words that claim nothing elsewhere."""
+    """Yield the keys that the clauses of a sentence fill even if they are requests or claim nothing."""
     styles: list[str] = []
     for text in sentence.clauses:
         clause = Clause(text=text, core=text, subject="me", is_past=False)
@@ -55,7 +55,7 @@ def keys_asked(language: Language, sentence: Sentence) -> Iterator[Finding]:
 
 
 def matched(language: Language, row: Row, clause: Clause) -> Groups:
-    """Return what the groups of a row match, with those of the clause behind it; nothing where it does not fit."""
+    """Return what the groups of a row match, here and in the clauses after it; {} if the row does not fit."""
     whom = {clause.subject, "own"} if clause.has_own_subject else {clause.subject}
     if row.who.isdisjoint(whom) or (clause.is_past and not row.past) or (row.hello and not clause.greets):
         return {}
@@ -76,7 +76,7 @@ def matched(language: Language, row: Row, clause: Clause) -> Groups:
 
 
 def _filled(language: Language, row: Row, clause: Clause, groups: Groups) -> list[Finding]:
-    """Return the keys that a row fills; none where one of its words cannot be a value."""
+    """Return the keys that a row fills; none if one of its words cannot be a value."""
     in_chinese = language.is_chinese
     if row.form in ("being", "account"):
         return (being if row.form == "being" else account)(groups, is_chinese=in_chinese)

@@ -1,6 +1,6 @@
-"""What is liked of what happened: the place of a date (我很喜欢那里, "I loved it there") and what was given.
+"""Likes that point back: to the place of a date (我很喜欢那里, "I loved it there"), or to a gift.
 
-The word that is liked points back; what it points to stands in the clauses before it, in the same text.
+The clause itself has only a pronoun; the noun is in the clauses before it, in the same text.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from streams.extraction.rules.sentences import Sentence
 
 _LOOKS_BACK: Final = 4
-"""Clauses."""
+"""How many clauses back the place may be."""
 _AND_I: Final = re.compile(r" (?:and|but) (?=(?:i|we) )", re.IGNORECASE)
 _ONE: Final = re.compile(r"^(?:an? |一[家个间座])", re.IGNORECASE)
 
 
 def liked(language: Language, sentence: Sentence) -> Iterator[Finding]:
-    """Yield the place of a date, or the gift, that a sentence says is liked or not; nothing where it is not certain."""
+    """Yield the place of a date, or the gift, that a sentence says is liked or not; nothing when in doubt."""
     own = () if sentence.asks else _apart(sentence.clauses)
     clauses = (*_apart(sentence.after), *own)
     for at in range(len(clauses) - len(own), len(clauses)):
@@ -38,7 +38,7 @@ def _apart(clauses: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def names_place(language: Language, clause: str) -> bool:
-    """Return whether a clause says where something is or was: what 那里 and "there" may point to."""
+    """Return whether a clause says where something is or was, so that 那里 and "there" may refer to it."""
     return language.cues["place"].search(clause) is not None
 
 

@@ -1,21 +1,23 @@
-"""Rows: what the rules know of a language, read from the files beside this one.
+"""Rows: what the rules know of a language, read from the TOML files in this folder.
 
-A file is TOML, so that a pattern stands as it is, in as many lines as it needs: line ends are no part of it, and
-`{Name}` stands for the part of that name. A row is a table `[attribute.name]`, `[events.type.name]`, or, of a thing
-with its groups `about` and `value`, `[about.attribute.name]`, with
+In TOML a pattern needs no escapes, and may take as many lines as it needs: line ends are no part of it, and `{Name}`
+stands for the part of that name. A row is a table: `[attribute.name]`, `[events.type.name]`, or, for a thing with its
+groups `about` and `value`, `[about.attribute.name]`. It has
 
-* `pattern`: what it matches from the beginning. A group that is named for a key fills it; any other one may be named in
-  `value`, the value of the row's own key. `form`: how else its value is read; `tail`: what may stand behind a city.
-* `on`, in words: where it looks (`core`, behind subject and adverbs; `text`, the whole clause; `asked`, each clause,
-  also a request; `said`, a clause that is said to the listener), `raw` where particles at the end are left; whom it
-  speaks of (`me`, `we`, `none`: no subject, `other`, `anyone`; `own`: with 我 in the clause); `past`: also of the past;
-  `hello`: only where the sentence greets; `stops`: no later row reads a clause that it matches.
-* `unless`: what the clause must not hold; `before`, `then`: what the clauses beside it must be, the next `reach` of
-  them; `then_not`: what none behind it may be.
+* `pattern`: what matches from the beginning. A group that is named for a key fills that key; any other group may be
+  named in `value`, the value of the row's own key. `form`: another way to read its value; `tail`: what may follow a
+  city.
+* `on`, in words: where the row looks (`core`, the clause after subject and adverbs; `text`, the whole clause; `asked`,
+  each clause, also a request; `said`, a clause that addresses the listener), and `raw` if it keeps particles at the
+  end; whom the clause speaks of (`me`, `we`, `none`: no subject, `other`, `anyone`; `own`: with 我 in the clause);
+  `past`: the past counts too; `hello`: only if the sentence greets; `stops`: no later row reads a clause that it
+  matches.
+* `unless`: what the clause must not contain; `before`: what the clause before must contain; `then`: what one of the
+  next `reach` clauses must match; `then_not`: what no clause after it may match.
 * `yes`: examples with the value that they give; `no`: examples that give none. One test reads them all.
 
-`blockers` have a `scope`: the sentence, the rest of it, or the clause claims nothing. `whole` says what a clause begins
-with that leaves it out. `parts` are pieces of patterns, `cues` and `starts` what the engine looks for by name.
+`blockers` have a `scope`: the sentence, the rest of it, or the clause claims nothing. `whole` adds what the beginning
+of a clause leaves out. `parts` are pieces of patterns; the engine looks for `cues` and `starts` by name.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ _NO_KEYS: Final = frozenset({"parts", "cues", "starts", "blockers", "whole", "ev
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """What one kind of clause says: the key that it fills, or the event that it tells."""
+    """What one kind of clause says: the key that it fills, or the event that it reports."""
 
     id: str
     key: str
@@ -66,7 +68,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cue:
-    """What keeps words of a scope from being believed, or how a clause is said with what it leaves out."""
+    """A pattern whose scope then claims nothing, or one that adds what a clause leaves out."""
 
     id: str
     pattern: re.Pattern[str]

@@ -1,7 +1,7 @@
-"""Things: what the object of `like` or 喜欢 names, one thing or a list, or nothing that stands by itself.
+"""Things: what the object of `like` or 喜欢 names, which is one thing, a list, or nothing that can stand alone.
 
-The verb stays where it says more than the thing: `playing chess`, 看电影; `drinking tea` and 喝茶 are tea. Where
-and when it is liked is cut off.
+The verb stays if it says more than the thing: `playing chess` and 看电影 stay, `drinking tea` and 喝茶 become tea.
+Words that say where and when it is liked are cut off.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _HAN_AND: Final = re.compile(r"、|(?<=.)(?:和|以及|还有|跟)(?=.)")
 
 
 def english_things(what: str, rest: tuple[str, ...] = ()) -> list[str]:
-    """Split an object into the things it names, with the list that goes on in the next clauses; [] when too vague.
+    """Split an object into the things that it names, with a list that goes on in the next clauses; [] if too vague.
 
-    One part that names nothing shows that the whole was cut wrongly.
+    If one part names nothing, the whole was cut wrongly, and the result is [].
     """
     cut = _EN["reason"].sub("", what)
     text = _listed(cut, rest) if cut == what else cut
@@ -60,8 +60,8 @@ def _thing(part: str) -> str | None:
 
 
 def _listed(what: str, rest: tuple[str, ...]) -> str:
-    """Append `B` and `and C` where a comma cut `A, B, and C` apart."""
-    if _WITHIN.search(what):  # "books about birds, trees": what the list goes on from is not certain
+    """Return `A` with `B` and `and C` appended, where commas cut `A, B, and C` apart."""
+    if _WITHIN.search(what):  # "books about birds, trees": the list may continue "books" or "birds"
         return what
     members: list[str] = []
     for part in rest:
@@ -76,7 +76,7 @@ def _listed(what: str, rest: tuple[str, ...]) -> str:
 
 
 def chinese_things(text: str, *, is_liked: bool = False) -> list[str]:
-    """Split an object into the things it names, without particles; [] where it names nothing that can be kept."""
+    """Split an object into the things that it names, without particles; [] if it names nothing that can be kept."""
     bare = without_particles(_ZH["no_thing"].sub("", text.strip()))
     bare = _ZH["whenever"].sub("", bare) if is_liked else bare
     parts = [bare] if re.match(r"[和跟与在]", bare) else _HAN_AND.split(bare)
@@ -86,7 +86,7 @@ def chinese_things(text: str, *, is_liked: bool = False) -> list[str]:
         if not _HAN_THING.fullmatch(thing) or _ZH["vague"].search(thing):
             return []
         found.append(thing)
-    # 晴朗、温暖的天气: the parts are what the thing is like, not things.
+    # 晴朗、温暖的天气: the parts are properties of a thing, not things.
     return [] if "、" in bare and "的" in found[-1] and "的" not in found[0] else found
 
 

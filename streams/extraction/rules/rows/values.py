@@ -1,4 +1,4 @@
-"""Values: what a row's words fill a key with, once they are cut and checked; nothing where they cannot be its value."""
+"""Values: the words of a row are cut and checked to be values of a key; words that cannot be its value give none."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _Reader: TypeAlias = "Callable[[str, Clause, Row], list[str]]"
 _EN: Final = ENGLISH.cues
 _ZH: Final = CHINESE.cues
 _AGES: Final = range(3, 121)
-"""Years, of someone who writes."""
+"""The ages, in years, that somebody who writes may have."""
 _TENS: Final = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty")
 _ONES: Final = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 _IN_WORDS: Final = {f"{ten} {one}".strip(): 10 * t + o for t, ten in enumerate(_TENS, 2) for o, one in enumerate(_ONES)}
 _STATUS: Final = {"widower": "widowed", "widow": "widowed", "unmarried": "single"}
 _NO_ALLERGEN: Final = re.compile(r"(?:nothing|anything|none|no|everything|it|this|that|them|you)\b", re.IGNORECASE)
 _TYPE: Final = re.compile(r"[ie][ns][tf][jp]\b", re.IGNORECASE)
-"""Myers and Briggs' four letters."""
+"""The four letters of a Myers-Briggs type."""
 _SOME: Final = re.compile(r"\b(?:a (?:bit|little)(?: bit)?(?: of)?|some) ")
 _OF_CITY: Final = re.compile(r"市?(?:[一-鿿]{1,4}[区县路镇街乡村])?(?:[那这]边|[那这]里|附近|一带)?")
 """What may stand behind a city's name in the name of a place: 青岛啤酒 is no part of Qingdao."""
@@ -43,12 +43,12 @@ _TELEPHONE: Final = re.compile(r"\+?\d(?:[ -]?\d){6,14}")
 _HAS_NUMBER: Final = re.compile(r"phone|cell|mobile|number|whatsapp|signal|手机|电话", re.IGNORECASE)
 _IS_NUMBER: Final = re.compile(r"phone|cell|mobile|number|手机|电话", re.IGNORECASE)
 _NO_SITE: Final = re.compile(r"phone|cell|mobile|number|handle|username|slack|signal", re.IGNORECASE)
-"""What may be dead or taken: my phone is dead."""
+"""Words that name no site: "my phone is dead" and "my username is taken" give no account."""
 _ACCOUNT: Final = re.compile(r"[\w.+-]{1,30}@[\w.-]{3,40}|@?(?=\w{0,30}[\d_])[\w.-]{4,30}|@[\w.-]{3,30}")
 
 
 def values_of(key: str, said: str, row: Row, clause: Clause, *, is_chinese: bool) -> list[str]:
-    """Return the values that words give a key: most often one, several of a list, none of what cannot be its value."""
+    """Return the values that words give a key: usually one, several from a list, none if they cannot be its value."""
     said = said.strip()
     if row.form == "day":
         day = birth_date(_stated(clause, is_chinese=is_chinese))
@@ -60,7 +60,7 @@ def values_of(key: str, said: str, row: Row, clause: Clause, *, is_chinese: bool
 
 
 def _stated(clause: Clause, *, is_chinese: bool) -> str:
-    """Return what a clause about a day states, without what it denies: a comma may stand before the year."""
+    """Return what a clause about a day states, without what it denies; a comma may separate the year from it."""
     said = clause.text if is_chinese else " ".join((clause.text, *clause.rest[:1]))
     denied = (_ZH if is_chinese else _EN)["denied"].search(said)
     if denied is None:
@@ -93,7 +93,7 @@ def _english_skills(said: str, clause: Clause, _: Row) -> list[str]:
 
 
 def _english_tastes(said: str, clause: Clause, _: Row) -> list[str]:
-    begins = clause.text.startswith(said)  # with a capital that is no name's
+    begins = clause.text.startswith(said)  # so its capital is not a name's
     found = english_things(said, clause.rest)
     return [one.lower() if begins and one.istitle() and " " not in one else one for one in found]
 
@@ -163,7 +163,7 @@ _CHINESE: Final[dict[str, _Reader]] = {
 
 
 def being(groups: Groups, *, is_chinese: bool) -> list[Finding]:
-    """Return the key of somebody whom words name as the user's; none where no name is theirs."""
+    """Return the key of a relative, friend or pet of the user whom words name; none if they contain no name."""
     words = (groups["name"] or "").split()
     while words and not is_chinese and not words[-1][0].isupper():
         words.pop()
@@ -180,7 +180,7 @@ def being(groups: Groups, *, is_chinese: bool) -> list[Finding]:
 
 
 def account(groups: Groups, *, is_chinese: bool) -> list[Finding]:
-    """Return an account; the sentence of one that was given anew says so, which ends the one before it."""
+    """Return an account; none in doubt. The sentence of a new account says that it is new, which ends the old one."""
     where = groups.get("where") or groups.get("where2") or "手机"
     said = groups.get("account") or groups.get("account2") or ""
     is_telephone = _HAS_NUMBER.search(where) and _TELEPHONE.fullmatch(said)
