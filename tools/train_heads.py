@@ -10,8 +10,9 @@ the sentences of turns that say something, the heads of answers to first sentenc
 sentences that are like an earlier one but for a value, and stand beside it or take its place; `weeks.jsonl` the same of
 weeks of chat, in which one sentence of seven ends something; `near_misses.jsonl` the same of later sentences on the
 topic of an earlier one, of which one of four ends it; `plain.jsonl` the same of plain changes, and of the same words
-used innocently; `short.jsonl` the same of changes in a few of the most ordinary words; `friends.jsonl` what each of
-some people says to a friend over months, of which one sentence of seventeen ends an earlier one. To these `over` is
+used innocently; `short.jsonl` the same of changes in a few of the most ordinary words; `losses.jsonl` the same of
+deaths, partings, debts and what else comes to an end, and of what is near it; `friends.jsonl` what each of some people
+says to a friend over months, of which one sentence of seventeen ends an earlier one. To these `over` is
 fitted too, and how surely one statement ends another: given all that is known; a part of it, so that it does not depend
 on how much is known; and all of it together with what other users said, because of hundreds of memories some are always
 near.
@@ -72,7 +73,7 @@ NEAR_ENOUGH: Final = 1e-9
 BATCH: Final = 64
 PARTS: Final = 5
 LASTING: Final = ("lasting", "experience")
-DRAWS: Final = {"endings": 1, "alike": 1, "weeks": 5, "near_misses": 5, "plain": 4, "short": 3, "friends": 2}
+DRAWS: Final = {"endings": 1, "alike": 1, "weeks": 5, "near_misses": 5, "plain": 4, "short": 3, "losses": 3, "friends": 3}
 """The files of endings, and how often a part of what is known is drawn for each of their later sentences.
 
 In talk fewer sentences end something than in the first two, so the others, which are more like it, count more.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 NEAREST: Final = 3
 """Known statements that one may end: those nearest to it."""
-ENDED: Final = 0.65
+ENDED: Final = 0.55
 """How surely a statement ends another one that it ends."""
 ALIKE: Final = 0.5
 """The share of common tokens among all from which on two statements are alike but for a value.
