@@ -10,8 +10,9 @@ the sentences of turns that say something, the heads of answers to first sentenc
 sentences that are like an earlier one but for a value, and stand beside it or take its place; `weeks.jsonl` the same of
 weeks of chat, in which one sentence of seven ends something; `near_misses.jsonl` the same of later sentences on the
 topic of an earlier one, of which one of four ends it; `plain.jsonl` the same of plain changes, and of the same words
-used innocently; `short.jsonl` the same of changes in a few of the most ordinary words; `friends.jsonl` what each of
-some people says to a friend over months, of which one sentence of seventeen ends an earlier one. To these `over` is
+used innocently; `short.jsonl` the same of changes in a few of the most ordinary words; `losses.jsonl` the same of
+deaths, partings, debts and what else comes to an end, and of what is near it; `friends.jsonl` what each of some people
+says to a friend over months, of which one sentence of seventeen ends an earlier one. To these `over` is
 fitted too, and how surely one statement ends another: given all that is known; a part of it, so that it does not depend
 on how much is known; and all of it together with what other users said, because of hundreds of memories some are always
 near.
@@ -30,6 +31,7 @@ from __future__ import annotations
 
 import json
 import random
+from copy import copy
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -38,7 +40,18 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from projections.embedding.embedder import unit_vectors
-from projections.embedding.heads import ANSWER_HEADS, FILE, HEADS, SCALE, ending_inputs, over_inputs
+from projections.embedding.encoder import DIMENSIONS
+from projections.embedding.heads import (
+    ANSWER_HEADS,
+    FILE,
+    HEADS,
+    PER_WORD,
+    SCALE,
+    WORDS,
+    Statements,
+    ending_inputs,
+    places_of_words,
+)
 from projections.embedding.use.encoder import loaded
 from streams.extraction.own_words.cues import words_of
 from streams.extraction.own_words.endings import measured
@@ -53,10 +66,14 @@ DATA: Final = Path(__file__).resolve().parents[1] / "tests" / "data"
 RIDGE: Final = 1.0
 STEPS: Final = 8
 STEPS_NEAR: Final = 4
+DIRECTIONS: Final = 200
+"""The most directions in which a step of the words' weights is searched."""
+NEAR_ENOUGH: Final = 1e-9
+"""The square of what may be left of a step's slope, of what it was."""
 BATCH: Final = 64
 PARTS: Final = 5
 LASTING: Final = ("lasting", "experience")
-DRAWS: Final = {"endings": 1, "alike": 1, "weeks": 5, "near_misses": 5, "plain": 4, "short": 3, "friends": 2}
+DRAWS: Final = {"endings": 1, "alike": 1, "weeks": 5, "near_misses": 5, "plain": 4, "short": 3, "losses": 3, "friends": 3}
 """The files of endings, and how often a part of what is known is drawn for each of their later sentences.
 
 In talk fewer sentences end something than in the first two, so the others, which are more like it, count more.
@@ -136,30 +153,67 @@ def _talk(said: list[dict[str, Any]]) -> Iterator[tuple[list[dict[str, Any]], di
 
 
 class Encoded:
-    """The vectors and words of texts, each computed once."""
+    """What tells of texts, each computed once: their vectors, their words, and how surely they last."""
 
-    def __init__(self, texts: Iterable[str]) -> None:
-        distinct = sorted(set(texts))
-        self._at = {text: place for place, text in enumerate(distinct)}
-        self._vectors = vectors_of(distinct)
-        self._words = [words_of(text) for text in distinct]
+    def __init__(self, texts: Iterable[str], lasting: NDArray[np.float64]) -> None:
+        """`lasting` are the weights of that head."""
+        self.texts = sorted(set(texts))
+        self.vectors = vectors_of(self.texts)
+        self._at = {text: place for place, text in enumerate(self.texts)}
+        self._lasting = scored(lasting, self.vectors)
+        self._words = [words_of(text) for text in self.texts]
+        self._counts = np.array([len(words) for words in self._words])
 
-    def vectors(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Return the vectors of some of the texts."""
-        return self._vectors[[self._at[text] for text in texts]]
+    def statements(self, texts: Sequence[str], over: NDArray[np.float64]) -> Statements:
+        """Return what the heads tell of some of the texts; `over` are the scores of that head of all."""
+        places = [self._at[text] for text in texts]
+        return Statements(self.vectors[places], over[places], self._lasting[places], self._counts[places])
 
     def words(self, texts: Sequence[str]) -> list[set[str]]:
         """Return the words of some of the texts."""
         return [self._words[self._at[text]] for text in texts]
 
 
+class Worded:
+    """Vectors of texts, a constant, and the words of the texts: the inputs of `over`, most of which are 0."""
+
+    def __init__(self, texts: Sequence[str], vectors: NDArray[np.float64]) -> None:
+        self._dense = np.hstack([vectors, np.ones((len(texts), 1))])
+        self._rows, self._places = places_of_words(texts)
+
+    def some(self, which: NDArray[np.bool_]) -> Worded:
+        """Return those of some of the texts."""
+        other = copy(self)
+        other._dense = self._dense[which]  # noqa: SLF001 - of its own kind
+        is_in = which[self._rows]
+        other._rows, other._places = (np.cumsum(which) - 1)[self._rows[is_in]], self._places[is_in]  # noqa: SLF001
+        return other
+
+    def times(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the sum of each text's inputs, times their weights."""
+        of_words = np.bincount(self._rows, weights[DIMENSIONS + self._places], len(self._dense))
+        own = np.append(weights[:DIMENSIONS], weights[-1])
+        sums: NDArray[np.float64] = self._dense @ own + PER_WORD * of_words
+        return sums
+
+    def back(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the sum of each input over the texts, times a number for each text."""
+        own = self._dense.T @ numbers
+        of_words = np.bincount(self._places, numbers[self._rows], WORDS)
+        return np.concatenate([own[:-1], PER_WORD * of_words, own[-1:]])
+
+
 def of_endings(
-    later: Sequence[Later], turns: Sequence[tuple[str, str]], heads: Sequence[NDArray[np.float64]]
+    later: Sequence[Later],
+    turns: Sequence[tuple[str, str]],
+    heads: Sequence[NDArray[np.float64]],
+    lasting: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return the inputs of each later sentence with the known ones nearest to it, and whether it ends each.
 
     `turns` are sentences that end nothing, each with its language. `heads` are those of `over` by the part of the users
-    whom each was not fitted to: of what it was fitted to a head is surer than it will be of anything else.
+    whom each was not fitted to: of what it was fitted to a head is surer than it will be of anything else. `lasting` is
+    that head.
     """
     chance = random.Random(6)  # noqa: S311 - the same parts in every run
     said: dict[str, set[str]] = {}
@@ -167,14 +221,16 @@ def of_endings(
         said.setdefault(one.language, set()).update(one.known)
     of_others = {language: sorted(texts) for language, texts in said.items()}
     parts = {text: parts_of(text) for text in [*(one.text for one in later), *(text for _, text in turns)]}
-    encoded = Encoded([*chain.from_iterable(parts.values()), *chain.from_iterable(said.values())])
+    encoded = Encoded([*chain.from_iterable(parts.values()), *chain.from_iterable(said.values())], lasting)
+    worded = Worded(encoded.texts, encoded.vectors)
+    over = [_shares(worded.times(head)) for head in heads]
     inputs, wanted = [], []
 
-    def add(text: str, known: Sequence[str], ends: NDArray[np.bool_], over: NDArray[np.float64]) -> None:
-        vectors, of_known = encoded.vectors(parts[text]), encoded.vectors(known)
-        scores = scored(over, over_inputs(parts[text], vectors))
-        found, nearest = measured(text, vectors, scores, of_known, encoded.words(known))
-        inputs.append(ending_inputs(found, of_known[nearest]))
+    def add(text: str, known: Sequence[str], ends: NDArray[np.bool_], part: int) -> None:
+        of_parts, of_known = (encoded.statements(texts, over[part]) for texts in (parts[text], known))
+        [words] = encoded.words([text])
+        found, nearest = measured(words, of_parts, of_known, encoded.words(known))
+        inputs.append(ending_inputs(found, of_known.at(nearest)))
         wanted.append(ends[nearest])
 
     def others(language: str, but: Container[str]) -> list[str]:
@@ -184,16 +240,16 @@ def of_endings(
 
     for one in later:
         ends, everything = np.array(one.ends), range(len(one.known))
-        add(one.text, one.known, ends, heads[one.part])
+        add(one.text, one.known, ends, one.part)
         for _ in range(one.draws):
             some = sorted(chance.sample(everything, chance.randint(1, len(one.known))))
-            add(one.text, [one.known[place] for place in some], ends[some], heads[one.part])
+            add(one.text, [one.known[place] for place in some], ends[some], one.part)
         more = others(one.language, set(one.known))
-        add(one.text, [*one.known, *more], np.append(ends, np.zeros(len(more), np.bool_)), heads[one.part])
-    for language, text in turns:
+        add(one.text, [*one.known, *more], np.append(ends, np.zeros(len(more), np.bool_)), one.part)
+    for number, (language, text) in enumerate(turns):
         known = others(language, {text})
-        add(text, known, np.zeros(len(known), np.bool_), heads[0])
-    return np.concatenate(inputs).astype(np.float64), np.concatenate(wanted)
+        add(text, known, np.zeros(len(known), np.bool_), number % PARTS)
+    return np.concatenate(inputs), np.concatenate(wanted)
 
 
 def framed() -> list[tuple[str, bool]]:
@@ -242,10 +298,39 @@ def fitted(
     return weights
 
 
+def fitted_to_words(
+    inputs: Worded, wanted: NDArray[np.float64], near: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
+    """Return what `fitted` does of many inputs of which most are 0: each step is found by conjugate gradients."""
+    weights = np.zeros(DIMENSIONS + WORDS + 1) if near is None else near.copy()
+    ridge = np.full(len(weights), RIDGE)
+    ridge[-1] = 1e-6
+    for _ in range(STEPS if near is None else STEPS_NEAR):
+        chances = _shares(inputs.times(weights))
+        doubt = chances * (1 - chances)
+        rest = inputs.back(wanted - chances) - ridge * weights
+        step, direction = np.zeros_like(weights), rest.copy()
+        left = first = rest @ rest
+        for _ in range(DIRECTIONS):
+            bent = inputs.back(doubt * inputs.times(direction)) + ridge * direction
+            length = left / (direction @ bent)
+            step += length * direction
+            rest -= length * bent
+            before, left = left, rest @ rest
+            if left <= NEAR_ENOUGH * first:
+                break
+            direction = rest + left / before * direction
+        weights += step
+    return weights
+
+
+def _shares(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    return 1 / (1 + np.exp(-sums))
+
+
 def scored(weights: NDArray[np.float64], vectors: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
     """Return how surely a head takes each vector for one of its own, from 0 to 1."""
-    scores: NDArray[np.float64] = 1 / (1 + np.exp(-(vectors @ weights[:-1] + weights[-1])))
-    return scores
+    return _shares(vectors @ weights[:-1] + weights[-1])
 
 
 def told_right(weights: NDArray[np.float64], vectors: NDArray[np.float64], wanted: NDArray[np.bool_]) -> float:
@@ -262,31 +347,32 @@ def kinds_of_turns() -> list[tuple[str, str, str]]:
     return list(dict.fromkeys(said))
 
 
-def of_changes(of_turns: Sequence[tuple[str, str, str]]) -> list[NDArray[np.int16]]:
+def of_changes(of_turns: Sequence[tuple[str, str, str]], lasting: NDArray[np.float64]) -> list[NDArray[np.int16]]:
     """Return the weights of `over` and of the head of endings; print how well both know their sentences."""
     later, changes = later_sentences(), rows_of("changes")
-    texts = [*(row["text"] for row in changes), *(one.text for one in later)]
-    inputs = over_inputs(texts, vectors_of(texts)).astype(np.float64)
-    wanted = np.array([*(row["ends"] for row in changes), *(any(one.ends) for one in later)], np.float64)
-    part = np.array([*(PARTS for _ in changes), *(one.part for one in later)])
-    said = [text for _, text, _ in of_turns]
-    inputs_of_turns = over_inputs(said, vectors_of(said)).astype(np.float64)
-    first = fitted(inputs, wanted)
-    scores = scored(first, inputs_of_turns)
+    texts = [*(row["text"] for row in changes), *(one.text for one in later), *(text for _, text, _ in of_turns)]
+    inputs = Worded(texts, vectors_of(texts))
+    labels = [*(row["ends"] for row in changes), *(any(one.ends) for one in later)]
+    wanted = np.append(np.array(labels, np.float64), np.zeros(len(of_turns)))
+    part = np.array([*(PARTS for _ in changes), *(one.part for one in later), *(PARTS for _ in of_turns)])
+    is_labelled = np.arange(len(texts)) < len(labels)
+    first = fitted_to_words(inputs.some(is_labelled), wanted[is_labelled])
+    scores = _shares(inputs.times(first))[len(labels) :]
     no_change = [
         score < UNLABELLED or kind not in LASTING for score, (_, _, kind) in zip(scores, of_turns, strict=True)
     ]
-    inputs = np.concatenate([inputs, inputs_of_turns[no_change]])
-    wanted = np.append(wanted, np.zeros(sum(no_change)))
-    part = np.append(part, np.full(sum(no_change), PARTS))
-    whole = fitted(inputs, wanted, first)
-    heads = [fitted(inputs[part != n], wanted[part != n], whole) for n in range(PARTS)]
+    is_used = np.append(np.ones(len(labels), np.bool_), no_change)
+    inputs, wanted, part = inputs.some(is_used), wanted[is_used], part[is_used]
+    whole = fitted_to_words(inputs, wanted, first)
+    heads = [fitted_to_words(inputs.some(part != n), wanted[part != n], whole) for n in range(PARTS)]
     over = np.round(whole * SCALE)
-    others = [told_right(heads[n], inputs[part == n], wanted[part == n] > 0) for n in range(PARTS)]
-    known = told_right(over, inputs, wanted > 0)
+    others = [
+        ((inputs.some(part == n).times(head) > 0) == (wanted[part == n] > 0)).mean() for n, head in enumerate(heads)
+    ]
+    known = ((inputs.times(over) > 0) == (wanted > 0)).mean()
     print(f"over: {len(wanted)} sentences, {known:.3f} told right; of later sentences of others {np.mean(others):.3f}")
     turns = [(language, text) for (language, text, _), ends_none in zip(of_turns, no_change, strict=True) if ends_none]
-    pairs, ends = of_endings(later, turns[::2], heads)
+    pairs, ends = of_endings(later, turns[::2], heads, lasting)
     endings = np.round(fitted(pairs, ends.astype(np.float64)) * SCALE)
     print(f"endings: {len(ends)} pairs, {told_right(endings, pairs, ends):.3f} told right")
     return [over.astype("<i2"), endings.astype("<i2")]
@@ -330,7 +416,7 @@ def main() -> None:
         known = told_right(weights, inputs, wanted)
         print(f"{name}: {len(wanted)} sentences, {known:.3f} told right; of others {np.mean(others):.3f}")
         found.append(weights.astype("<i2"))
-    found += of_changes(kinds_of_turns())
+    found += of_changes(kinds_of_turns(), found[HEADS.index("lasting")] / SCALE)
     FILE.write_bytes(np.concatenate(found).tobytes())
 
 

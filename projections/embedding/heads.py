@@ -11,7 +11,7 @@ import hashlib
 import re
 import zlib
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
@@ -34,20 +34,24 @@ of whom and of what it speaks."""
 AnswerHead: TypeAlias = Literal["lasting", "kept"]
 ANSWER_HEADS: Final[tuple[AnswerHead, ...]] = ("lasting", "kept")
 """The same of what is said to a question: they read the vector of the answer, and behind it the question's."""
-WORDS: Final = 2048
+WORDS: Final = 16_384
 """Places of words in what tells whether a statement says that something is over."""
 PER_WORD: Final = 0.3
 """What each occurrence of a word counts there: about as much as the numbers of a vector."""
 PRODUCT: Final = 6
 """By how much the products of two vectors' numbers, which are small, are made larger for the fitting."""
-ENDING: Final = 5 + 3 * DIMENSIONS + 1
+TRAITS: Final = 10
+"""Numbers of a pair of statements, of which the products are read too."""
+ENDING: Final = TRAITS * (TRAITS + 3) // 2 + 3 * DIMENSIONS + 1
 """Numbers of what tells whether one statement ends another: for each of `ending_inputs`, and the bias."""
 OVER: Final = DIMENSIONS + WORDS + 1
 """Numbers of what tells whether a statement says that something is over."""
 LEAST_NEAR: Final = 0.3
 """The cosine of what is taken for the next nearest where nothing else is known."""
-MOST_SHARED: Final = 3
+MOST_SHARED: Final = 4
 """Words in common, of which more tell no more."""
+LEAST_SCORE: Final = 1e-4
+"""Scores nearer to 0 or 1 tell no more."""
 FILE: Final = Path(__file__).with_name("heads.bin")
 SCALE: Final = 512
 """The file has the weights, and behind them the bias, times this as 16-bit integers."""
@@ -79,37 +83,62 @@ class Heads:
 
     def scores_of_over(self, texts: Sequence[str], vectors: Vectors) -> NDArray[np.float32]:
         """Return how surely each text says that what was so until now is over, or otherwise: from 0 to 1."""
-        return _scores(self._over, over_inputs(texts, vectors))
+        rows, places = places_of_words(texts)
+        of_words = np.bincount(rows, self._over[DIMENSIONS + places], len(texts)) * PER_WORD
+        return _share(vectors @ self._over[:DIMENSIONS] + of_words + self._over[-1])
 
-    def scores_of_endings(self, later: LaterStatement, known: Vectors) -> NDArray[np.float32]:
-        """Return how surely a statement ends each of several others, from 0 to 1: `known` are their vectors."""
+    def statements(self, texts: Sequence[str], vectors: Vectors, words: Sequence[int]) -> Statements:
+        """Return what the heads tell of texts, of which so many `words` say what each is about."""
+        over, lasting = self.scores_of_over(texts, vectors), self.scores("lasting", vectors)
+        return Statements(vectors, over, lasting, np.array(words, np.intp))
+
+    def scores_of_endings(self, later: LaterStatement, known: Statements) -> NDArray[np.float32]:
+        """Return how surely a statement ends each of several others, from 0 to 1."""
         return _scores(self._ending, ending_inputs(later, known))
+
+
+@dataclass(frozen=True, slots=True)
+class Statements:
+    """What the heads tell of statements, each an array with a row for each."""
+
+    vectors: NDArray[np.floating[Any]]
+    over: NDArray[np.floating[Any]]
+    """How surely each says that something is over."""
+    lasting: NDArray[np.floating[Any]]
+    words: NDArray[np.integer[Any]]
+    """How many words say what each is about."""
+
+    def at(self, places: NDArray[np.integer[Any]]) -> Statements:
+        """Return some of the statements."""
+        return Statements(self.vectors[places], self.over[places], self.lasting[places], self.words[places])
 
 
 @dataclass(frozen=True, slots=True)
 class LaterStatement:
     """What is known of a statement and its nearness to others that were made before."""
 
-    over: float
-    """How surely it says that something is over."""
-    vector: NDArray[np.floating[Any]]
-    """That of its part that says so most surely."""
+    parts: Statements
+    """The whole statement, and behind it its parts."""
     cosines: NDArray[np.floating[Any]]
-    """Of its vector and each of theirs."""
+    """Of its vector, or its surest part's, and each of theirs."""
     shared: NDArray[np.integer[Any]]
     """How many words it has in common with each."""
 
+    @property
+    def surest(self) -> int:
+        """The place of the part that says most surely that something is over."""
+        return int(self.parts.over.argmax())
 
-def over_inputs(texts: Sequence[str], vectors: NDArray[np.floating[Any]]) -> NDArray[np.floating[Any]]:
-    """Return what tells whether texts say that something is over: an array of (texts, 512 + 2048).
 
-    The vector is a mean of what the words mean, in which "died" or "no longer" is one of many: so behind it stand the
-    words and the pairs of words themselves, each in one of 2048 places.
+def places_of_words(texts: Sequence[str]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the row and the place, below `WORDS`, of each word and each pair of words in some texts.
+
+    The vector of a sentence is a mean of what its words mean, in which "died" or "no longer" is one of many: so the
+    words are read too.
     """
-    words = np.zeros((len(texts), WORDS), vectors.dtype)
-    for row, text in zip(words, texts, strict=True):
-        np.add.at(row, [zlib.crc32(word.encode()) % WORDS for word in _words_and_pairs(text.casefold())], PER_WORD)
-    return np.hstack([vectors, words])
+    places = [[zlib.crc32(word.encode()) % WORDS for word in _words_and_pairs(text.casefold())] for text in texts]
+    rows = np.repeat(np.arange(len(texts)), [len(those) for those in places])
+    return rows, np.fromiter(chain.from_iterable(places), np.intp)
 
 
 def _words_and_pairs(text: str) -> list[str]:
@@ -120,23 +149,42 @@ def _words_and_pairs(text: str) -> list[str]:
     return [*words, *(" ".join(pair) for pair in pairwise(words)), *signs]
 
 
-def ending_inputs(later: LaterStatement, known: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
-    """Return what tells whether a statement ends each of several others: an array of (others, 5 + 3 * 512).
+def ending_inputs(later: LaterStatement, known: Statements) -> NDArray[np.float32]:
+    """Return what tells whether a statement ends each of several others: an array of (others, 65 + 3 * 512).
 
-    `over`, by how much each other statement leads the rest, how many words it shares, up to three, `over` with each of
-    these; the vectors of both statements, and the products of their numbers.
+    First come ten numbers, on a scale of about 1: how surely the statement's surest part and the whole say that
+    something is over, and the other one; how surely both last; how many words each has, and both share; how near they
+    are, and by how much the other one leads the rest. Behind them stand their products, the vectors of both, and the
+    products of these vectors' numbers.
     """
     cosines, shared = later.cosines, np.minimum(later.shared, MOST_SHARED)
     ranked = np.sort(np.append(cosines, np.full(2, LEAST_NEAR, cosines.dtype)))
     lead = cosines - np.where(cosines >= ranked[-1], ranked[-2], ranked[-1])
-    numbers = [np.full_like(lead, later.over), lead, shared, later.over * lead, later.over * shared]
-    own = np.broadcast_to(later.vector, known.shape)
-    return np.hstack([np.stack(numbers, axis=1), own, known, PRODUCT * own * known]).astype(np.float32)
+    parts, surest = later.parts, later.surest
+    of_later = _logit(parts.over[surest]), _logit(parts.over[0]), _logit(parts.lasting[0]), np.log1p(parts.words[0]) - 2
+    of_known = _logit(known.over), _logit(known.lasting), np.log1p(known.words) - 2
+    of_both = shared - 1, 4 * cosines - 2, 4 * lead
+    numbers = np.stack([*(np.full_like(lead, one) for one in of_later), *of_known, *of_both], axis=1)
+    first, second = np.triu_indices(TRAITS)
+    own = np.broadcast_to(parts.vectors[surest], known.vectors.shape)
+    products = numbers[:, first] * numbers[:, second], PRODUCT * own * known.vectors
+    return np.hstack([numbers, products[0], own, known.vectors, products[1]]).astype(np.float32)
+
+
+def _logit(scores: NDArray[np.floating[Any]]) -> NDArray[np.floating[Any]]:
+    """Return scores from 0 to 1 as numbers that are halved at 0, about -2 to 2."""
+    shares = np.clip(scores, LEAST_SCORE, 1 - LEAST_SCORE)
+    logits: NDArray[np.floating[Any]] = np.log(shares / (1 - shares)) / 2
+    return logits
 
 
 def _scores(weights: NDArray[np.float32], vectors: Vectors) -> NDArray[np.float32]:
-    scores: NDArray[np.float32] = 1 / (1 + np.exp(-(vectors @ weights[:-1] + weights[-1])))
-    return scores
+    return _share(vectors @ weights[:-1] + weights[-1])
+
+
+def _share(logits: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
+    shares: NDArray[np.float32] = (1 / (1 + np.exp(-logits))).astype(np.float32)
+    return shares
 
 
 def load() -> Heads:

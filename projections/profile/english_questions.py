@@ -158,7 +158,11 @@ _NOT: Final = re.compile(r"\b(?P<word>do|does|did|is|are)n'?t\b")
 _USED: Final = re.compile(r"\bused? to ")
 _ENDING: Final = " \t\n?!.,;:。？！"
 _SPACES: Final = re.compile(r"\s+")
-_TIMES: Final = re.compile(r" (?:now|today|nowadays|currently|these days|again|before|previously|earlier)$")
+_TIMES: Final = re.compile(
+    r"(?:,? (?:now|today|nowadays|currently|these days|again|before|previously|earlier|by the way|btw|though|then"
+    r"|if i may(?: ask)?|if you do not mind(?: me asking)?))$"
+)
+"""What may stand behind a question."""
 _USER: Final = frozenset({"i", "we", "you", "he", "she", "they", "user", "me", "him", "her", "them", "person"})
 _ASIDE: Final = """
     my our your his her their the a an this that any now currently still current present exact full real first last

@@ -80,7 +80,8 @@ _QUOTATION: Final = re.compile(
 )
 _SEVERAL: Final = re.compile(r"\S\s*\n\s*\S|(?<!\b[A-Z][a-z])(?<!\b[A-Z])[.!?…]\s{1,3}\w|[。！？]\s{0,3}\w")
 _PLAYED: Final = re.compile(
-    r"(?:^|\b(?:let'?s|please|can we|we(?:'re| are)?|this is an?) )role-?play|\b(?:let'?s pretend"
+    r"(?:^|\b(?:let'?s|please|(?:can|could|shall) (?:we|you)|want to|wanna|we(?:'re| are)?|this is an?) "
+    r"(?:do |play |try |have |start )?(?:an? |some )?)role[- ]?play(?!ing games?)|\b(?:let'?s pretend|play pretend"
     r"|pretend (?:that )?(?:i|you|we|to)\b|act as (?:an?|my|the|if)\b"
     r"|you are now an?\b|\b(?:do|play|act out|continue|start) (?:an?|the|this|our) (?:\w+ )?scene\b"
     r"|\byou(?:'re| are) (?:the|an?) \w+(?: \w+)?,? (?:and )?i(?:'m| am) (?:the|an?|your)\b"

@@ -144,17 +144,19 @@ _FORGET: Final = tuple(
         (
             r"^\W{0,9}(?:(?:please|pls|kindly|also|and|hey|ok|okay|so|actually|can you|could you|would you|you can"
             r"|i want you to)[, ]{1,2}){0,3}"
-            rf"(?:forget|delete|erase|remove|wipe|scrub|drop|unlearn)(?: (?:that|about|{_ABOUT}"
+            rf"(?:forget|delete|erase|remove|wipe|scrub|drop|unlearn|stop remembering)(?: (?:that|about|{_ABOUT}"
             rf"|what i (?:just |ever )?(?:told|said)(?: to)?(?: you)?"
-            r"(?: about)?|what you know about)|(?= my )|(?= the [^,;?!\n]{1,60} (?:stuff|thing)\b))"
+            r"(?: about)?|what you know about)|(?= my )|(?= (?:where|what|who|when|how old) (?:\w+ )?(?:i|i'm|my)\b)"
+            r"|(?= the [^,;?!\n]{1,60} (?:stuff|thing)\b))"
             r"\s{1,3}(?P<what>(?!it\b|that\b|this\b|him\b|her\b"
             r"|them\b)[^,;?!\n]{1,120}?)"
             r"(?: (?:from|in) (?:your |the )?(?:memory|records?|notes?|whatever\b[^,;?!\n]{0,60}))?(?: thing"
             r"| stuff)?\s{0,3}(?:[,;?!\n].*)?$"
         ),
         (
-            r"^\W{0,9}(?:请|麻烦|你|可以|帮我|给我|替我|那就){0,3}(?:忘掉|忘记|删掉|删除|清除|删去|忘了(?=.{2,40}吧\W{0,9}$))(?:一下)?(?:关于)?"
-            r"(?:我(?:刚才|之前)?[说讲提]过?的)?(?P<what>[^？?，,]{1,40}?)(?:的?(?:这件事|那件事|那段|相关的?|记忆|事情?|信息|记录))?(?:吧|了|都)?\W{0,9}$"
+            r"^\W{0,9}(?:请|麻烦|你|可以|帮我|给我|替我|那就){0,3}(?:忘掉|忘记|删掉|删除|清除|删去|忘了(?=.{2,40}吧\W{0,9}$)|(?:别|不要|不用|不必|无需)再?记得)(?:一下)?(?:关于)?"
+            r"(?:我(?:刚才|之前)?[说讲提]过?的)?(?P<what>[^？?，,]{1,40}?)(?:的?(?:这件事|那件事|那段|相关的?|记忆|事情?|信息|记录))?(?:吧|了|都)?"
+            r"(?:[，,]?\s{0,3}(?:其他|其它|别的|剩下|其余)[^？?，,]{0,12})?\W{0,9}$"
         ),
         (
             r"(?:^|[，,。])\W{0,9}(?:请|麻烦|你|可以|帮我|给我){0,3}把(?:关于)?(?:我(?:刚才|之前)?[说讲提]过?的?)?(?P<what>[^？?，,]{1,40}?)"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 import orjson
 
+from projections.profile.slot_question import slot_asked
 from projections.state.importance import DECIMALS
 from projections.state.lifetime import expiry_of, is_over
 from projections.state.memory import ACTIVE, EXPIRED, FORGOTTEN, SUPERSEDED
@@ -403,7 +404,10 @@ def carry_order(draft: Draft, said: Statement, subject: str, order: Candidate, v
 
 
 def _meant(said: Statement, active: list[Memory], vectors: Mapping[str, bytes]) -> list[Memory]:
-    """Return the memories with the greatest share of the order's words, or only the one that is clearly nearest."""
+    """Return the memories with the greatest share of the order's words, or only the one that is clearly nearest.
+
+    If no memory has enough of them, return those that fill the slot for which the order asks: "forget where I live".
+    """
     what = _OWN.sub("", said.content).casefold()
     words = matching.cached_keywords(_OWN.sub("", said.content)) or matching.cached_keywords(said.content)
     named = matching.cached_keywords(" ".join(_NAMED.findall(said.content))) & words
@@ -413,7 +417,10 @@ def _meant(said: Statement, active: list[Memory], vectors: Mapping[str, bytes]) 
         if named <= (has := matching.cached_keywords(m.content))
     }
     best = max(shares.values(), default=0.0)
-    found = [m for m in active if best >= LEAST_SHARE and shares.get(m.memory_id) == best]
+    if best < LEAST_SHARE:
+        asked = slot_asked(said.content)
+        return [] if asked is None else [m for m in active if m.slot in asked.attributes]
+    found = [m for m in active if shares.get(m.memory_id) == best]
     near = sorted(((matching.cosine(m, said, vectors) or 0.0, m.memory_id) for m in found), reverse=True)
     if len(near) > 1 and near[0][0] - near[1][0] >= CLEARLY:
         return [m for m in found if m.memory_id == near[0][1]]

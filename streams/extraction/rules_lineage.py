@@ -5,11 +5,8 @@ from __future__ import annotations
 import hashlib
 from typing import Final
 
-RULES_VERSION: Final = "27"
-"""Raise it with every change of what the rules find: it is recorded with each memory's lineage.
-
-24 differs from 22 by heads that were fitted to whole turns, and by keys about others and about things.
-"""
+RULES_VERSION: Final = "28"
+"""Raise it with every change of what the rules find: it is recorded with each memory's lineage."""
 
 
 class RulesLineage:

@@ -1,4 +1,4 @@
-"""Contradictions: statements that end others by 不再, "no longer", a negation or another number.
+"""Contradictions: statements that end others by 不再, "no longer", a negation, another number or another favourite.
 
 Two statements contradict each other only if all their other words are equal and both are about the user; in doubt, both
 remain. `taken_back` reads the value of a slot that a statement takes back, whatever the wording of the memory that
@@ -57,6 +57,9 @@ _NOW: Final = frozenset({"now", "already", "currently"})
 _ZH_NOW: Final = (("现", "在"), ("目", "前"), ("已", "经"), ("如", "今"))
 """Words that only mark a statement as current: I have three cats now."""
 
+_FAVOURITES: Final = (("favorite",), tuple("最喜欢"), tuple("最爱"))
+_ONE_IS: Final = frozenset({"be", "是"})
+
 _MAY_TAKE_BACK: Final = re.compile(
     r"no longer|not(?<![a-z]not)(?![a-z])|cannot|n['’]t|quit|left|lost|resigned|broke|split|stopped|gave up|given up"
     r"|retired|fired|laid off|died|passed away|is dead|put(?<![a-z]put)(?![a-z])|rainbow bridge"
@@ -73,10 +76,12 @@ _REST: Final = r"(?P<value>[^,;]{1,60}?)(?: any ?more| any longer| at all| after
 _WO: Final = r"^(?:用户|我)(?:们)?(?:已经|现在|目前|后来|今年)*"
 _ZH: Final = r"(?P<value>[^,。;、]{1,20}?)"
 _LATELY: Final = (
-    r"(?: (?:today|yesterday|recently|again|for good|(?:last|this) (?:week|month|summer|winter|spring|autumn|fall)"
-    r"|(?:on|in) [A-Z]\w{2,9}|(?:a|one|two|three|\d{1,2}|a few) (?:days?|weeks?|months?) ago))?[.!]*$"
+    r"(?: (?:today|yesterday|recently|again|for good|(?:last|this) (?:week|month|year|summer|winter|spring|autumn|fall)"
+    r"|(?:on|in) [A-Z]\w{2,9}|in \d{4}|(?:a|one|two|three|\d{1,2}|a few) (?:days?|weeks?|months?|years?) ago))?[.!]*$"
 )
-_ZH_LATELY: Final = r"(?:今天|昨天|前天|上周|上个?月|上个?星期|这个?月|这周|刚刚?|终于|最近|\d{1,2}月|月初|月底){0,3}"
+_ZH_LATELY: Final = (
+    r"(?:今天|昨天|前天|上周|上个?月|上个?星期|这个?月|这周|[去今前]年|刚刚?|终于|最近|已经|\d{1,2}月|月初|月底){0,3}"
+)
 _WHY: Final = r"(?:,[^?]{1,80})?"
 """A reason after the end of an allergy: the doctor tested me, 脱敏治疗成功了."""
 _TAKES: Final = r"(?:drink|eat|watch|play|smoke|wear|read|listen to|use|practi[cs]e|go to|do)"
@@ -106,7 +111,8 @@ _TAKEN_BACK: Final = tuple(
         ),
         (("employer",), rf"{_I}left (?P<value>[^,;]{{1,60}}?)(?: for good)?[.!]*$"),
         (("employer",), rf"{_I}(?:quit|resigned|left|lost) (?:my|his|her|their|the) job(?P<value>){_LATELY}"),
-        (("employer",), rf"{_I}(?:resigned|retired)(?P<value>){_LATELY}"),
+        (("employer",), rf"{_I}(?:resigned|quit)(?P<value>){_LATELY}"),
+        (("employer", "occupation"), rf"{_I}retired(?P<value>){_LATELY}"),
         (("employer",), rf"{_I}(?:(?:was|got|is|has been) )?(?:fired|laid off|let go)(?P<value>){_LATELY}"),
         (("family", "friends"), rf"{_I}(?:broke|split) up with (?:(?:my|their) \w+ )?(?P<value>[A-Z]\w+){_LATELY}"),
         (
@@ -155,8 +161,9 @@ _TAKEN_BACK: Final = tuple(
         (("employer",), rf"{_WO}从{_ZH}(?:离职|辞职|跳槽|退休)了?$"),
         (
             ("employer",),
-            rf"{_WO}{_ZH_LATELY}(?:辞职|离职|辞了?工作|被裁员?|失业|退休|被辞退|被开除|下岗|辞)(?P<value>)了[.!。]*$",
+            rf"{_WO}{_ZH_LATELY}(?:辞职|离职|辞了?工作|被裁员?|失业|被辞退|被开除|下岗|辞)(?P<value>)了[.!。]*$",
         ),
+        (("employer", "occupation"), rf"{_WO}{_ZH_LATELY}退休(?P<value>)了[.!。]*$"),
         (("family", "friends"), rf"{_WO}{_ZH_LATELY}[和跟与]{_ZH}{_ZH_LATELY}(?:分手|离婚)了[.!。]*$"),
         (("likes", "interests"), rf"{_WO}不再(?:吃|喝|看|听|玩|抽|打|练|穿|用|追){_ZH}了?$"),
         (("likes", "interests"), rf"{_WO}不(?:吃|喝|看|听|玩|抽|打|练|追){_ZH}了$"),
@@ -191,6 +198,8 @@ def end_keys(words: tuple[str, ...]) -> Iterator[tuple[object, ...]]:
     """Yield keys of content words; if one statement `ends` another, they share a key."""
     if _comparable(words):
         yield "affirmed", _affirmed(words)[1]
+    if (favourite := _favourite(words)) is not None:
+        yield "favourite", favourite
     if _HAS.isdisjoint(words):
         return  # no word introduces a number
     words = _of_now(words)
@@ -206,8 +215,23 @@ def ends(newer: str, older: str) -> bool:
         return False
     if _comparable(one) and _comparable(other) and _denies(one, other):
         return True
+    if (favourite := _favourite(one)) is not None and favourite == _favourite(other):
+        return True
     one, other = _of_now(one), _of_now(other)
     return _comparable(one) and _comparable(other) and _other_number(one, other)
+
+
+def _favourite(words: Sequence[str]) -> tuple[str, ...] | None:
+    """Return the words before the value of a favourite, of which the user has one: ("favorite", "food").
+
+    None where the statement names no favourite, or several ("my favourite colours are", in the plural).
+    """
+    rest = _of_now(words)
+    at = next((n for n, word in enumerate(rest) if n and word in _ONE_IS), None)
+    if at is None or not _comparable(rest) or rest[at - 1].endswith("s"):
+        return None
+    before = tuple(word for word in rest[:at] if word not in (*_USER, "户"))
+    return before if any(_position(list(before), one) is not None for one in _FAVOURITES) else None
 
 
 def _of_now(words: Sequence[str]) -> tuple[str, ...]:

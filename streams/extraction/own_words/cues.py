@@ -77,6 +77,11 @@ def is_of_the_moment(text: str) -> bool:
     return _CUES["just_now"].search(text) is not None
 
 
+def is_instead(text: str) -> bool:
+    """Return whether a sentence says that something is so now, in place of something else."""
+    return _CUES["instead"].search(text) is not None
+
+
 def is_retraction(text: str) -> bool:
     """Return whether a sentence says that the one before it was no earnest."""
     return _CUES["retracted"].match(text) is not None

@@ -15,7 +15,7 @@ from projections.profile.attribute_values import fault_of
 from projections.profile.upcoming import SCHEDULE
 from projections.text.analyser import terms
 from projections.text.scripts import HAN, is_read
-from schemas.vocabulary.attributes import NICKNAME, STATES
+from schemas.vocabulary.attributes import LISTS, NICKNAME, STATES
 from schemas.vocabulary.facts import subject_of
 from streams.extraction.event_importance import episode_importance, newest_intimacy
 from streams.extraction.own_words.antecedents import leaves_out_whom, of_whom, unnamed, with_stand_in
@@ -25,6 +25,7 @@ from streams.extraction.own_words.cues import (
     category_of,
     denies_value,
     in_first_person,
+    is_instead,
 )
 from streams.extraction.own_words.endings import Endings
 from streams.extraction.own_words.others import is_one_of_some, of_relation, without_names
@@ -70,6 +71,8 @@ SHORT_LIVED: Final = 0.3
 _USER: Final = re.compile(r"^(?:User|用户)")
 _ASKED: Final = re.compile(r"^(?:[^:()]{1,40}: )?\([^()]{1,200}\) ")
 """The question before an answer, and the speaker before it."""
+_NAME: Final = re.compile(r"(?<=[a-z,] )[A-Z][a-z]\w*")
+_WORD: Final = re.compile(r"[A-Z]\w+")
 log = logging.getLogger("mnemolog")
 _HAPPENED: Final = frozenset({"confession", "fight", "date", "gift", "milestone"})
 """The events that end nothing: they are added to what happened before."""
@@ -508,10 +511,15 @@ def _forbids(window: Window, text: str, key: Finding | None = None) -> bool:
 
 
 def _is_change(one: Proposal, over: float) -> bool:
-    """Return whether a proposal may end what is known: keys of the user do so by themselves, and what passes never."""
+    """Return whether a proposal may end what is known.
+
+    Single keys of the user do so by themselves, others accumulate unless "now" is said, and what passes ends nothing.
+    """
     says_what = len(terms(one.content)) >= FEW_TERMS
-    is_free = (one.attribute is None or one.about is not None) and one.event_type not in _HAPPENED
-    return over >= CHANGE and says_what and is_free and one.memory_type == "long_term"
+    is_now = is_instead(one.content)
+    accumulates = one.attribute is None or one.about is not None or (is_now and one.attribute in LISTS)
+    is_free = accumulates and one.event_type not in _HAPPENED
+    return (over >= CHANGE or is_now) and says_what and is_free and one.memory_type == "long_term"
 
 
 def _of_one(one: Proposal, about: str, kept: str | None) -> Proposal:
@@ -522,14 +530,20 @@ def _of_one(one: Proposal, about: str, kept: str | None) -> Proposal:
 def _may_end(one: Proposal, text: str, known: Known) -> bool:
     """Return whether a statement may be about the same as what is known: by whose it is, and about whom."""
     whose = subject_of(known.about)
-    if one.about and known.attribute:  # the key decides
+    if one.about and one.attribute and known.attribute:  # the key decides
         return False
     if len(terms(_ASKED.sub("", known.text))) < FEW_TERMS:  # "I won't.": of what is not known
         return False
     is_same_owner = whose in (None, subject_of(one.speaker), subject_of(one.about)) or (
-        whose in {subject_of(kin) for kin in of_whom(text)} or (known.about or "").casefold() in text.casefold()
+        whose in {subject_of(kin) for kin in of_whom(text)} or _names(text, known)
     )
     return is_same_owner and not (one.speaker and known.about != one.speaker) and of_whom(text) <= of_whom(known.text)
+
+
+def _names(text: str, known: Known) -> bool:
+    """Return whether a text has whom a known memory is about, or a name in it: Rex of "My dog Rex is 12"."""
+    whom = (known.about or "").casefold()
+    return whom in text.casefold() or not {*_NAME.findall(known.text)}.isdisjoint(_WORD.findall(text))
 
 
 def _content(kept: _Kept) -> str:

@@ -452,7 +452,7 @@ def _felt(sentence: str) -> Finding | None:
 def _before_question(sentence: str) -> str:
     """Return the clauses before the one that asks: 我下周去东京，有什么推荐吗？ says that the user goes to Tokyo."""
     said = sentence[: sentence.rindex(clauses_of(sentence)[-1])].rstrip("，,；; -–—")
-    return said if len(terms(said)) > 1 else ""
+    return said if len(terms(said)) > 1 and not _CUES["supposes"].search(said) else ""
 
 
 def _gift(piece: Piece, index: int) -> Iterator[Statement]:

@@ -56,12 +56,13 @@ def is_unclear(text: str) -> bool:
 
 
 def takes_back(text: str) -> bool:
-    """Return whether a turn begins by repairing a word of the turn before it."""
+    """Return whether a turn begins by repairing the turn before it, or a word of it."""
     found = next(filter(None, (pattern.match(text) for pattern, _ in _STEPS)), None)
     if found is None:
         return False
     right = found["right"].strip()
-    return not (_CUES["subject"].match(right) or _CUES["restated"].match(right))
+    is_statement = _CUES["subject"].match(right) or _CUES["restated"].match(right)
+    return not is_statement or _CUES["slip"].search(found.group()) is not None
 
 
 def repaired_behind(before: str | None, text: str) -> str:
@@ -135,6 +136,8 @@ def _cued(  # noqa: PLR0911 - one for each way in which words are replaced
     if number and not number.start() and (last := list(_CUES["number"].finditer(clause))):
         rest = clause[last[-1].end() :] if len(right_words) == 1 else ""
         return f"{head}{clause[: last[-1].start()]}{right}{rest}{after}"
+    if not {"is", "was", "are", "were"}.isdisjoint(right_words):
+        return text  # another statement
     anchor = right_words[0].lower()
     if len(right_words) > 1 and anchor in plain:
         place = len(plain) - 1 - plain[::-1].index(anchor)

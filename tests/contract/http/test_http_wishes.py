@@ -118,6 +118,13 @@ async def test_what_is_asked_to_be_forgotten_is_and_can_be_restored(door: FrontD
     assert len(await memories_of(door, "w7")) == 2
 
 
+async def test_the_value_of_a_slot_is_forgotten_if_a_question_names_it(door: FrontDoor):
+    told = await say(door, "w15", "我对虾过敏。", "我住在厦门。", "别再记得我住哪儿了，其他的留着。")
+    assert "the user asked to forget it" in told[2]["reason"]
+    assert [one for one in await memories_of(door, "w15") if "厦门" in one] == []
+    assert len(await memories_of(door, "w15")) == 1
+
+
 async def test_what_several_memories_or_none_say_is_left_to_the_hand(door: FrontDoor):
     states = await say(
         door, "w8", "My sister Anna lives in Rome.", "My brother Ben lives in Rome.", "Forget about Rome."

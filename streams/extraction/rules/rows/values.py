@@ -35,6 +35,8 @@ _NO_ALLERGEN: Final = re.compile(r"(?:nothing|anything|none|no|everything|it|thi
 _TYPE: Final = re.compile(r"[ie][ns][tf][jp]\b", re.IGNORECASE)
 """The four letters of a Myers-Briggs type."""
 _SOME: Final = re.compile(r"\b(?:a (?:bit|little)(?: bit)?(?: of)?|some) ")
+_OF_CITY: Final = re.compile(r"市?(?:[一-鿿]{1,4}[区县路镇街乡村])?(?:[那这]边|[那这]里|附近|一带)?")
+"""What may stand behind a city's name in the name of a place: 青岛啤酒 is no part of Qingdao."""
 _LISTED: Final = re.compile(r"[和、跟]")
 _FIRM: Final = re.compile(r"[一-鿿A-Za-z0-9·& .]+")
 _TELEPHONE: Final = re.compile(r"\+?\d(?:[ -]?\d){6,14}")
@@ -97,7 +99,7 @@ def _english_tastes(said: str, clause: Clause, _: Row) -> list[str]:
 
 
 def _english_allergies(said: str, *_: object) -> list[str]:
-    found = re.split(" (?:and|or) ", said)
+    found = re.split(" (?:and|or) (?:to )?", said)
     return [one if one.isupper() else one.lower() for one in found if not _NO_ALLERGEN.match(one)]
 
 
@@ -118,7 +120,9 @@ def _chinese_occupation(said: str, *_: object) -> list[str]:
 
 
 def _chinese_employer(said: str, *_: object) -> list[str]:
-    is_firm = _FIRM.fullmatch(said) and not _ZH["no_firm"].match(said) and chinese_city(said) is None
+    city = chinese_city(said)
+    is_place = city is not None and _OF_CITY.fullmatch(said.removeprefix(city)) is not None
+    is_firm = _FIRM.fullmatch(said) and not _ZH["no_firm"].match(said) and not is_place
     return [said] if is_firm else []
 
 

@@ -104,6 +104,8 @@ def test_a_sentence_that_only_asks_takes_the_one_before_it_away():
         ("you can delete the Tessa stuff", "the Tessa"),
         ("忘掉我住在里斯本", "我住在里斯本"),
         ("把我的地址删掉", "我的地址"),
+        ("Stop remembering where I live.", "where I live"),
+        ("别再记得我住哪儿了，其他的留着。", "我住哪儿"),
     ],
 )
 def test_what_is_to_be_forgotten_is_no_statement(text: str, what: str):
@@ -124,7 +126,7 @@ def test_what_is_to_be_remembered_is_taken_word_for_word(text: str, what: str):
     assert wishes_of(text).to_remember == (what,)
 
 
-@each("text", ["Remember when we met?", "Forget it.", "Do you remember my name?", "I forget that a lot."])
+@each("text", ["Remember when we met?", "Forget it.", "Forget how my day was.", "我不记得我住哪儿了", "Do you remember my name?", "I forget that a lot."])
 def test_talk_of_remembering_is_no_order(text: str):
     assert (wishes_of(text).to_remember, wishes_of(text).to_forget) == ((), ())
 

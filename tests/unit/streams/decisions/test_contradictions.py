@@ -23,6 +23,8 @@ PAIRS = [
     ("用户抽烟", "用户以前抽烟"),
     ("我是老师", "我不是老师了"),
     ("用户养了两只猫", "用户养了三只猫"),
+    ("My favourite food is ramen", "My favorite food is now pho"),
+    ("我最喜欢的季节是秋天", "我现在最喜欢的季节是冬天"),
 ]
 BESIDE = [
     ("User eats meat", "User doesn't eat fish"),
@@ -35,6 +37,9 @@ BESIDE = [
     ("用户住在3楼", "用户住在5楼"),
     ("小王喝酒", "小王不喝酒"),
     ("User did not eat", "User never ate"),
+    ("My favourite food is ramen", "My favourite drink is ramune"),
+    ("My favourite colours are blue and green", "My favourite colours are red and pink"),
+    ("Anna's favourite food is ramen", "Anna's favourite food is pho"),
 ]
 
 
@@ -96,6 +101,8 @@ def test_another_value_of_the_slot_stays():
         ("User no longer lives in Oslo.", ("city",), "Oslo"),
         ("用户不再喜欢咖啡了", ("likes", "interests"), "咖啡"),
         ("我从华为离职了", ("employer",), "华为"),
+        ("I retired last year (2025).", ("employer", "occupation"), "*"),
+        ("我去年退休了", ("employer", "occupation"), "*"),
         ("用户不再住在北京了", ("city",), "北京"),
     ],
 )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from support.own_words import vectors_of
 
-from projections.embedding.heads import LEAST_NEAR, MOST_SHARED, LaterStatement, ending_inputs, load
+from projections.embedding.heads import LEAST_NEAR, MOST_SHARED, TRAITS, LaterStatement, Statements, ending_inputs, load
 from streams.extraction.own_words.endings import ENDED, MOST_KEPT, Endings
 
 if TYPE_CHECKING:
@@ -39,9 +40,22 @@ async def test_statements_that_are_alike_but_for_a_value_stay_beside_each_other(
     for known, said in pairs:
         [found] = await Endings(vectors_of, load()).of([said], [known])
         assert found.tolist() == [False], said
-    surely = load().scores_of_endings
-    later = LaterStatement(0.9, (await vectors_of(["planted 4 oaks"]))[0], np.ones(1), np.ones(1, np.intp))
-    assert surely(later, await vectors_of(["planted 3 oaks"]))[0] > ENDED  # what the model alone would say
+    heads, vectors = load(), await vectors_of(["planted 4 oaks", "planted 3 oaks"])
+    sure = heads.statements(["planted 4 oaks"], vectors[:1], [2])
+    later = LaterStatement(replace(sure, over=np.full(1, 0.9)), np.ones(1), np.ones(1, np.intp))
+    known = heads.statements(["planted 3 oaks"], vectors[1:], [2])
+    assert heads.scores_of_endings(later, known)[0] > ENDED  # what the model alone would say
+
+
+async def test_what_is_alike_ends_what_it_replaces_if_it_says_so():
+    pairs = [
+        ("I prefer dark mode", "I prefer light mode now"),
+        ("My rent is 950 euros", "My rent is now 1,050 euros"),
+        ("我每周三上瑜伽课", "我现在每周五上瑜伽课"),
+    ]
+    for known, said in pairs:
+        [found] = await Endings(vectors_of, load()).of([said], [known])
+        assert found.tolist() == [True], said
 
 
 async def test_vectors_of_what_is_known_are_asked_for_once_and_not_kept_for_ever():
@@ -61,13 +75,15 @@ async def test_vectors_of_what_is_known_are_asked_for_once_and_not_kept_for_ever
 
 
 def test_what_leads_is_measured_from_the_next_nearest_and_never_from_nothing():
-    known = np.eye(3, 512, dtype=np.float32)
+    vectors = np.eye(3, 512, dtype=np.float32)
+    known = Statements(vectors, np.full(3, 0.5), np.full(3, 0.5), np.full(3, 6))
+    part = Statements(vectors[:1], np.full(1, 0.5), np.full(1, 0.5), np.full(1, 6))
     cosines, shared = np.array([0.9, 0.6, 0.1], np.float32), np.array([1, 0, MOST_SHARED + 4])
-    found = ending_inputs(LaterStatement(0.5, known[0], cosines, shared), known)
-    expected = [[0.5, 0.3, 1, 0.15, 0.5], [0.5, -0.3, 0, -0.15, 0], [0.5, -0.8, MOST_SHARED, -0.4, 0.5 * MOST_SHARED]]
-    np.testing.assert_allclose(found[:, :5], expected, atol=1e-6)
-    alone = ending_inputs(LaterStatement(0.5, known[0], cosines[:1], shared[:1]), known[:1])
-    np.testing.assert_allclose(alone[0, 1], 0.9 - LEAST_NEAR)
+    found = ending_inputs(LaterStatement(part, cosines, shared), known)
+    expected = [[0, 1.6, 1.2], [-1, 0.4, -1.2], [MOST_SHARED - 1, -1.6, -3.2]]
+    np.testing.assert_allclose(found[:, TRAITS - 3 : TRAITS], expected, atol=1e-6)
+    alone = ending_inputs(LaterStatement(part, cosines[:1], shared[:1]), known.at(np.arange(1)))
+    np.testing.assert_allclose(alone[0, TRAITS - 1], 4 * (0.9 - LEAST_NEAR))
 
 
 async def test_only_the_nearest_are_ended_wherever_they_stand():

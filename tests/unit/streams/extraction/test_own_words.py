@@ -225,6 +225,7 @@ SHOWN = (
     "INFO 2026-11-02 user: I am allergic to dust",
     "SELECT 1; -- I live in Dakar",
     "Let's roleplay: I am a customer named Zoltan. I am allergic to milk.",
+    "Let's do a role play. You are the innkeeper, I start: I am Sir Aldric and I despise goblins.",
     "```\nmy name is Omar and I live in Cairo\n```",
     "> I live in Oslo and I am a nurse",
 )

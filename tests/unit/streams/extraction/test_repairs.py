@@ -16,6 +16,9 @@ REPAIRED = [
     ("可乐不是柯基，是柴犬。", "可乐是柴犬。"),
     ("我今年29岁，不对，30岁。", "我今年30岁。"),
     ("我叫小明，说错了，我叫小亮。", "我叫小亮。"),
+    ("I'm allergic to latex. Not latex, lanolin!", "I'm allergic to lanolin!"),
+    ("Call me Shaun. It's spelled Sean, typo, sorry.", "Call me Sean."),
+    ("我是会计，哦不，现在该叫财务经理了。", "我是财务经理了。"),
 ]
 LOOK_ALIKES = [
     "I am sorry, my dog died.",
@@ -25,6 +28,7 @@ LOOK_ALIKES = [
     "I moved to Rome. Sorry, I live in Berlin.",
     "I love you, no matter what.",
     "我喜欢成都,我是说谁不喜欢呢",
+    "I work for Vestas. Wait, scratch that, Vestas was the old job.",
 ]
 
 
@@ -62,6 +66,7 @@ def test_what_takes_back_nothing_is_not_unclear(text: str):
         ("I work for Delta.", "not Delta, United.", "I work for United."),
         ("I live in Calgary.", "oops, Edmonton.", "I live in Edmonton."),
         ("我住在长沙", "打错了,是株洲", "我住在株洲"),
+        ("我弟弟在念大三。", "说错了，他大四了。", "他大四了。"),
         ("I live in Calgary.", "I like tea.", "I like tea."),
         (None, "oops, Edmonton.", "oops, Edmonton."),
     ],
