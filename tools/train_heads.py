@@ -73,7 +73,16 @@ NEAR_ENOUGH: Final = 1e-9
 BATCH: Final = 64
 PARTS: Final = 5
 LASTING: Final = ("lasting", "experience")
-DRAWS: Final = {"endings": 1, "alike": 1, "weeks": 5, "near_misses": 5, "plain": 4, "short": 3, "losses": 3, "friends": 3}
+DRAWS: Final = {
+    "endings": 1,
+    "alike": 1,
+    "weeks": 5,
+    "near_misses": 5,
+    "plain": 4,
+    "short": 3,
+    "losses": 3,
+    "friends": 3,
+}
 """The files of endings, and how often a part of what is known is drawn for each of their later sentences.
 
 In talk fewer sentences end something than in the first two, so the others, which are more like it, count more.

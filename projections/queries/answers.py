@@ -141,7 +141,7 @@ class Answers:
                 shown.add(_id_of(found))
         if pool.turns is not None:
             self._turn_index.count(held.owner, pool.turns.words)
-        return chosen
+        return chosen if _asks_for_past(pool) else _newer_first(chosen)
 
     def of(self, pool: Pool, found: list[FoundT], cut_turns: Mapping[Rule, int] = NOTHING_CUT) -> SearchResult[FoundT]:
         """Return the answer with what a search found, and how relevant that is."""
@@ -301,6 +301,22 @@ def _whole(found: FoundTurn, citing: Mapping[str, list[Found]]) -> Found | None:
         if words.issubset(tokens(one.memory.content[:MAX_CHARACTERS])):
             return replace(one, ranked=replace(one.ranked, score=max(found.score, one.ranked.score)))
     return None
+
+
+def _asks_for_past(pool: Pool) -> bool:
+    return pool.span is not None or (pool.slot_asked is not None and pool.slot_asked.past)
+
+
+def _newer_first(found: list[Found | FoundTurn]) -> list[Found | FoundTurn]:
+    """Return results with each turn behind the memory that supersedes what the turn said, if that is among them."""
+    scores = {_id_of(one): _score(one) for one in found if isinstance(one, Found)}
+    lowered = [
+        replace(one, score=min(one.score, scores.get(one.superseded_by or "", one.score)))
+        if isinstance(one, FoundTurn)
+        else one
+        for one in found
+    ]
+    return sorted(lowered, key=lambda one: (-_score(one), isinstance(one, FoundTurn)))
 
 
 def superseded_by(memories: Sequence[Memory], at: datetime) -> str | None:

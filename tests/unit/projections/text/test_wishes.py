@@ -126,7 +126,17 @@ def test_what_is_to_be_remembered_is_taken_word_for_word(text: str, what: str):
     assert wishes_of(text).to_remember == (what,)
 
 
-@each("text", ["Remember when we met?", "Forget it.", "Forget how my day was.", "我不记得我住哪儿了", "Do you remember my name?", "I forget that a lot."])
+@each(
+    "text",
+    [
+        "Remember when we met?",
+        "Forget it.",
+        "Forget how my day was.",
+        "我不记得我住哪儿了",
+        "Do you remember my name?",
+        "I forget that a lot.",
+    ],
+)
 def test_talk_of_remembering_is_no_order(text: str):
     assert (wishes_of(text).to_remember, wishes_of(text).to_forget) == ((), ())
 
