@@ -19,7 +19,7 @@ __all__ = ["main"]
 UNUSED: Final = ("httpx._main", "h2", "pydantic.v1", "yaml")
 """Modules that libraries load if they are installed, and can do without.
 
-They are a program of httpx's own, which loads rich and all its lexers if these are installed; HTTP/2, which no client
+They are a program of httpx's own, which loads rich and all its lexers where they are installed; HTTP/2, which no client
 here speaks; the models of pydantic 1, which FastAPI looks for; and YAML, which Faust could write. Without all of them,
 a worker uses 6 MiB less, which keeps the row "resident, 10,000 memories" of docs/evidence/performance.md within its
 target. None in `sys.modules` makes an import fail.
