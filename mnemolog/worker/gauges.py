@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Final
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
@@ -12,6 +12,7 @@ from prometheus_client.registry import Collector
 
 from mnemolog.operations.dead_letters import letter_of
 from mnemolog.worker.lag import STEPS
+from projections.shard.errors import ShardDamaged
 from projections.shard.snapshot import ReadSnapshot
 from projections.state.memory import STATUSES
 from schemas.messages.dead_letters import RETRIED
@@ -82,7 +83,8 @@ class Gauges(Collector):
     async def _memories(self) -> Metric:
         total = Counter(dict.fromkeys(STATUSES, 0))
         for shard in self._shards.all() if 0 in self._shards.held() else self._shards.all()[:-1]:
-            total.update(await self._statuses_of(shard))
+            with suppress(ShardDamaged):  # it was reported: its partition waits
+                total.update(await self._statuses_of(shard))
         family = GaugeMetricFamily("mnemolog_memories", "Memories by stored status", labels=("status",))
         for status, number in sorted(total.items()):
             family.add_metric((status,), number)
