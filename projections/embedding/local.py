@@ -78,7 +78,7 @@ class LocalEmbedder:
 
     async def close(self) -> None:
         """End the child process."""
-        await asyncio.to_thread(self.process.close)
+        await self.process.close()
 
     async def _encoded(self, texts: list[str], *, urgent: bool) -> list[Vectors]:
         """Encode a few texts at a time, one part ahead, so that other requests are served in between."""
@@ -88,7 +88,7 @@ class LocalEmbedder:
         try:
             for part, characters in _parts(texts):
                 asked.append(loop.create_future())
-                self.process.ask(Request(part, characters, urgent, loop, asked[-1]))
+                self.process.ask(Request(part, characters, urgent, asked[-1]))
                 if len(asked) == RUNS_AHEAD:
                     found.extend(await asked.popleft())
             while asked:

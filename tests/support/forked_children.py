@@ -15,7 +15,7 @@ from functools import cache
 from importlib import import_module
 from multiprocessing import connection, current_process, forkserver, get_context
 from multiprocessing.reduction import DupFd
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from projections.embedding.use import encoder
 
@@ -41,23 +41,10 @@ class ForkedChild:
     """A fork that runs one of the programs, with what their callers use of a `Popen`."""
 
     def __init__(self, command: Sequence[str], stdin: int, stdout: int) -> None:
-        """Start it, with a pipe where a stream is `subprocess.PIPE`; it leads a process group, as both do."""
-        self.stdin: BinaryIO | None = None
-        self.stdout: BinaryIO | None = None
-        given, printed, ends = stdin, stdout, list[int]()
-        if stdin == subprocess.PIPE:
-            given, ours = os.pipe()
-            self.stdin = os.fdopen(ours, "wb")
-            ends.append(given)
-        if stdout == subprocess.PIPE:
-            theirs, printed = os.pipe()
-            self.stdout = os.fdopen(theirs, "rb")
-            ends.append(printed)
+        """Start it; it leads a process group, as all do."""
         self._lock = threading.Lock()
-        self._process = _FORKS.Process(target=_run, args=(list(command), _Streams(given, printed, 2)), daemon=True)
+        self._process = _FORKS.Process(target=_run, args=(list(command), _Streams(stdin, stdout, 2)), daemon=True)
         self._process.start()
-        for end in ends:
-            os.close(end)
         assert self._process.pid is not None
         self.pid: int = self._process.pid
 
@@ -82,17 +69,6 @@ class ForkedChild:
     def kill(self) -> None:
         """End it, if it runs."""
         self._process.kill()
-
-    def communicate(self) -> tuple[bytes, None]:
-        """Close its input, and wait for the rest of what it answers, and for its end."""
-        if self.stdin is not None:
-            self.stdin.close()
-        rest = b""
-        if self.stdout is not None:
-            with self.stdout:
-                rest = self.stdout.read()
-        self.wait()
-        return rest, None
 
 
 class _Streams:

@@ -6,14 +6,12 @@ Python would be sure to run. A timer of processor time whose signal ends the pro
 
 from __future__ import annotations
 
-import os
 import pickle
 import signal
 import sys
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from schemas.frames import read_frame, write_frame
+from schemas.frames import answers, read_frame, write_frame
 from streams.extraction.own_words.statements import read_window
 
 if TYPE_CHECKING:
@@ -28,16 +26,14 @@ def main() -> None:
     """
     seconds = float(sys.argv[1])
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
-    # What a library prints must not stand between the answers.
-    with suppress(BrokenPipeError, ConnectionResetError), os.fdopen(os.dup(sys.stdout.fileno()), "wb") as answers:
-        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-        write_frame(answers, b"")
+    with answers() as pipe:
+        write_frame(pipe, b"")
         while (frame := read_frame(sys.stdin.buffer)) is not None:
             signal.setitimer(signal.ITIMER_PROF, seconds)
             # Both ends of the socket are this program: no stranger's pickle comes this way, only strangers' words.
             answer = _read(pickle.loads(frame))  # noqa: S301
             signal.setitimer(signal.ITIMER_PROF, 0)
-            write_frame(answers, pickle.dumps(answer, pickle.HIGHEST_PROTOCOL))
+            write_frame(pipe, pickle.dumps(answer, pickle.HIGHEST_PROTOCOL))
 
 
 def _read(window: Window) -> Reading | str:

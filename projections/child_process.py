@@ -1,0 +1,162 @@
+"""A module of this program that runs as a child process and answers frames, one by one, over a socket."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import subprocess
+import sys
+from collections import deque
+from contextlib import suppress
+from typing import Final, cast
+
+from schemas.frames import LENGTH_BYTES, frame_of
+
+MAX_ANSWER_BYTES: Final = 64 << 20
+"""The size of the largest answer. A child that announces a larger one is broken, and is killed."""
+
+
+class ChildDied(ChildProcessError):
+    """A child process ended before it answered a frame."""
+
+    def __init__(self, message: str, *, was_at_it: bool) -> None:
+        """`was_at_it` says whether the child had answered all frames before this one."""
+        super().__init__(message)
+        self.was_at_it = was_at_it
+
+
+class Child(asyncio.Protocol):
+    """One child process, from its start to its end.
+
+    The event loop reads and writes by itself. A thread that waits for an answer takes the interpreter's lock from the
+    loop and gives it back several times a frame: without it a turn took an eighth less processor time. To start the
+    process blocks for less than a millisecond, whatever the size of this one, so no caller can be cancelled meanwhile.
+
+    The kernel closes the socket when this process ends, however it ends, and a program ends with its input.
+    """
+
+    def __init__(self, module: str, *arguments: str) -> None:
+        """Start `python -m module arguments`. Raises OSError."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            try:
+                # -P: the working directory may hold a folder of our name. A group of its own: Ctrl-C is for us alone.
+                self._process = subprocess.Popen(  # noqa: S603 - our own program
+                    [sys.executable, "-P", "-m", module, *arguments],
+                    stdin=theirs.fileno(),
+                    stdout=theirs.fileno(),
+                    process_group=0,
+                )
+            except OSError:
+                ours.close()
+                raise
+        self._socket: socket.socket | None = ours
+        """Our end, until the event loop has it."""
+        self._transport: asyncio.Transport | None = None
+        self._received = bytearray()
+        self._asked: deque[asyncio.Future[bytes]] = deque()
+        """Also the futures whose callers wait no longer: the answers come nevertheless."""
+        self._reason = "it has ended"
+
+    @property
+    def pid(self) -> int | None:
+        """The process's id, None when it has ended."""
+        return self._process.pid if self._process.poll() is None else None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the process cannot be asked: it has ended, or is not connected."""
+        return self._transport is None or self._transport.is_closing()
+
+    async def connect(self, seconds: float | None, opening: bytes | None = None) -> bytes:
+        """Send the opening, if there is one, and return the first frame: with it the program says that it is ready.
+
+        Raises OSError if the process ends before, or has to be killed after `seconds`.
+        """
+        ours, self._socket = self._socket, None
+        await asyncio.get_running_loop().create_unix_connection(lambda: self, sock=ours)
+        ready = self._answer(seconds)
+        if opening is not None:
+            self._write(opening)
+        try:
+            return await ready
+        except ChildDied:
+            code = await self.aclose()
+            message = f"it ended with code {code} before it was ready; its words are in our stderr"
+            raise ChildProcessError(message) from None
+
+    def ask(self, body: bytes, seconds: float) -> asyncio.Future[bytes]:
+        """Send a frame; return the future of its answer. Any number may be sent ahead.
+
+        A process that takes longer than `seconds` is killed. Both this and the future raise ChildDied.
+        """
+        if self.is_over:
+            raise ChildDied(self._reason, was_at_it=False)
+        answer = self._answer(seconds)
+        self._write(body)
+        return answer
+
+    def kill(self, reason: str = "it has ended") -> None:
+        """Kill the process, which holds nothing that could be lost. `reason` is for the message of ChildDied."""
+        self._reason = reason
+        self._process.kill()
+
+    def close(self) -> int:
+        """End a process that is not connected, or killed; return its exit code. Blocks for some milliseconds."""
+        if self._socket is not None:
+            self._socket.close()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(0.1)  # it has just closed its end: how it ended says why
+        self._process.kill()
+        return self._process.wait()
+
+    async def aclose(self) -> int:
+        """End the process, at once if it has not ended by itself; return its exit code."""
+        if self._transport is None:
+            self._process.kill()
+        elif not self._transport.is_closing():
+            self._process.kill()
+            self._transport.abort()
+        return await asyncio.to_thread(self.close)
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin."""
+        self._transport = cast("asyncio.Transport", transport)
+
+    def data_received(self, data: bytes) -> None:
+        """Take in a part of the answers."""
+        received = self._received
+        received += data
+        while len(received) >= LENGTH_BYTES:
+            end = LENGTH_BYTES + int.from_bytes(received[:LENGTH_BYTES], "little")
+            if end > MAX_ANSWER_BYTES:
+                self.kill("its answer is too large")
+                return
+            if len(received) < end:
+                return
+            answer = self._asked.popleft()
+            if not answer.done():
+                answer.set_result(bytes(received[LENGTH_BYTES:end]))
+            del received[:end]
+
+    def connection_lost(self, _error: Exception | None) -> None:
+        """Take in that the process has ended, or has closed its end."""
+        for number, answer in enumerate(self._asked):
+            if not answer.done():
+                answer.set_exception(ChildDied(self._reason, was_at_it=number == 0))
+                answer.exception()  # counts as retrieved: not everything that was sent ahead is awaited
+        self._asked.clear()
+
+    def _answer(self, seconds: float | None) -> asyncio.Future[bytes]:
+        """Return a future for the next answer."""
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[bytes] = loop.create_future()
+        if seconds is not None:
+            timer = loop.call_later(seconds, self.kill, f"it has not answered for {seconds:g} s")
+            answer.add_done_callback(lambda _: timer.cancel())
+        self._asked.append(answer)
+        return answer
+
+    def _write(self, body: bytes) -> None:
+        assert self._transport is not None  # noqa: S101 - `connect` comes first
+        self._transport.write(frame_of(body))
