@@ -73,9 +73,9 @@ class Child(asyncio.Protocol):
 
         Raises OSError if the process ends before, or has to be killed after `seconds`.
         """
+        ready = self._answer(seconds)  # ahead of the connection, which may bring it at once
         ours, self._socket = self._socket, None
         await asyncio.get_running_loop().create_unix_connection(lambda: self, sock=ours)
-        ready = self._answer(seconds)
         if opening is not None:
             self._write(opening)
         try:
