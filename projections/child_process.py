@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import socket
 import subprocess
 import sys
 from collections import deque
 from contextlib import suppress
-from typing import Final, cast
+from typing import Final, NamedTuple, cast
 
 from schemas.frames import LENGTH_BYTES, frame_of
 
@@ -23,6 +24,14 @@ class ChildDied(ChildProcessError):
         """`was_at_it` says whether the child had answered all frames before this one."""
         super().__init__(message)
         self.was_at_it = was_at_it
+
+
+class _Asked(NamedTuple):
+    """A frame that was sent: the future of its answer, which comes even if nobody waits for it, and its time limit."""
+
+    answer: asyncio.Future[bytes]
+    seconds: float
+    deadline: float
 
 
 class Child(asyncio.Protocol):
@@ -54,8 +63,9 @@ class Child(asyncio.Protocol):
         """Our end, until the event loop has it."""
         self._transport: asyncio.Transport | None = None
         self._received = bytearray()
-        self._asked: deque[asyncio.Future[bytes]] = deque()
-        """Also the futures whose callers wait no longer: the answers come nevertheless."""
+        self._asked: deque[_Asked] = deque()
+        self._watch: asyncio.TimerHandle | None = None
+        """Looks whether an answer is late; one for all of them, because they are many and never late."""
         self._reason = "it has ended"
 
     @property
@@ -68,7 +78,7 @@ class Child(asyncio.Protocol):
         """Whether the process cannot be asked: it has ended, or is not connected."""
         return self._transport is None or self._transport.is_closing()
 
-    async def connect(self, seconds: float | None, opening: bytes | None = None) -> bytes:
+    async def connect(self, seconds: float, opening: bytes | None = None) -> bytes:
         """Send the opening, if there is one, and return the first frame: with it the program says that it is ready.
 
         Raises OSError if the process ends before, or has to be killed after `seconds`.
@@ -134,28 +144,42 @@ class Child(asyncio.Protocol):
                 return
             if len(received) < end:
                 return
-            answer = self._asked.popleft()
+            answer = self._asked.popleft().answer
             if not answer.done():
                 answer.set_result(bytes(received[LENGTH_BYTES:end]))
             del received[:end]
 
     def connection_lost(self, _error: Exception | None) -> None:
         """Take in that the process has ended, or has closed its end."""
-        for number, answer in enumerate(self._asked):
-            if not answer.done():
-                answer.set_exception(ChildDied(self._reason, was_at_it=number == 0))
-                answer.exception()  # counts as retrieved: not everything that was sent ahead is awaited
+        for number, asked in enumerate(self._asked):
+            if not asked.answer.done():
+                asked.answer.set_exception(ChildDied(self._reason, was_at_it=number == 0))
+                asked.answer.exception()  # counts as retrieved: not everything that was sent ahead is awaited
         self._asked.clear()
+        if self._watch is not None:
+            self._watch.cancel()
 
-    def _answer(self, seconds: float | None) -> asyncio.Future[bytes]:
+    def _answer(self, seconds: float) -> asyncio.Future[bytes]:
         """Return a future for the next answer."""
         loop = asyncio.get_running_loop()
-        answer: asyncio.Future[bytes] = loop.create_future()
-        if seconds is not None:
-            timer = loop.call_later(seconds, self.kill, f"it has not answered for {seconds:g} s")
-            answer.add_done_callback(lambda _: timer.cancel())
-        self._asked.append(answer)
-        return answer
+        asked = _Asked(loop.create_future(), seconds, loop.time() + seconds)
+        self._asked.append(asked)
+        if self._watch is None or asked.deadline < self._watch.when():
+            self._look(loop)
+        return asked.answer
+
+    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Kill the process if an answer is late, and look again when the next one would be."""
+        if self._watch is not None:
+            self._watch.cancel()
+            self._watch = None
+        if not self._asked:
+            return
+        first = min(self._asked, key=lambda asked: asked.deadline)
+        if first.deadline <= loop.time():
+            self.kill(f"it has not answered for {first.seconds:g} s")
+        elif first.deadline < math.inf:
+            self._watch = loop.call_at(first.deadline, self._look, loop)
 
     def _write(self, body: bytes) -> None:
         assert self._transport is not None  # noqa: S101 - `connect` comes first

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import math
 from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -45,7 +46,7 @@ def start_ahead(encoder: Mapping[str, str | int] = BUILTIN_PROGRAM) -> None:
     """
     program = orjson.dumps(encoder)
     if program not in _AHEAD:
-        _AHEAD[program] = _start(program)
+        _AHEAD[program] = _started(program)
         atexit.register(_end_ahead, program)
 
 
@@ -111,8 +112,9 @@ class EncoderProcess:
         attempts = 0
         while not self._closed and (self._runs or self._urgent or self._others):
             try:
-                child = await self._running()
-                self._fill(child)
+                if self._child is None or self._child.is_over:
+                    await self._start()
+                self._fill()
                 if self._runs:
                     await self._receive()
                     attempts = 0
@@ -124,28 +126,25 @@ class EncoderProcess:
                     self._fail(f"gives no answer: {error}")
                     attempts = 0
 
-    async def _running(self) -> Child:
-        """Return the process; a new one first gets the runs of the last one. Raises OSError and _NotLoaded."""
-        if self._child is not None and self._child.is_over:
+    async def _start(self) -> None:
+        """Start a process, and send it the runs of the last one. Raises OSError and _NotLoaded."""
+        if self._child is not None:
             await self._child.aclose()
-            self._child = None
         if self._closed:
             raise ChildProcessError("it is closed")
-        if self._child is None:
-            self._child = _AHEAD.pop(self._program, None) or _start(self._program)
-            if refusal := await self._child.connect(None):  # it may have to fetch its model
-                await self._child.aclose()
-                raise _NotLoaded(refusal.decode("utf-8", "replace"))
-            self._answers.clear()
-            for run in self._runs:
-                self._send(self._child, run)
-        return self._child
+        self._child = _AHEAD.pop(self._program, None) or _started(self._program)
+        if refusal := await self._child.connect(math.inf):  # it may have to fetch its model
+            await self._child.aclose()
+            raise _NotLoaded(refusal.decode("utf-8", "replace"))
+        self._answers.clear()
+        for run in self._runs:
+            self._send(run)
 
-    def _fill(self, child: Child) -> None:
+    def _fill(self) -> None:
         """Send the process as many runs as it has room for."""
         while len(self._runs) < RUNS_AHEAD and (run := self._next_run()):
             self._runs.append(run)
-            self._send(child, run)
+            self._send(run)
 
     def _next_run(self) -> list[Request]:
         """Return the next run of the process; an empty one while it has enough work."""
@@ -164,10 +163,11 @@ class EncoderProcess:
                 run.append(waiting.popleft())
         return run
 
-    def _send(self, child: Child, run: list[Request]) -> None:
+    def _send(self, run: list[Request]) -> None:
+        assert self._child is not None  # noqa: S101 - `_start` has started it
         # A lone surrogate cannot be encoded in UTF-8.
         texts = [text.encode("utf-8", "replace").decode() for request in run for text in request.texts]
-        self._answers.append(child.ask(orjson.dumps(texts), ANSWER_SECONDS))
+        self._answers.append(self._child.ask(orjson.dumps(texts), ANSWER_SECONDS))
 
     async def _receive(self) -> None:
         """Answer the oldest run. Raises OSError if the process has ended."""
@@ -191,7 +191,7 @@ class EncoderProcess:
             waiting.clear()
 
 
-def _start(program: bytes) -> Child:
+def _started(program: bytes) -> Child:
     return Child("projections.embedding.encoder", program.decode())
 
 
