@@ -17,7 +17,7 @@ import orjson
 from fastavro.schema import fingerprint, parse_schema, to_parsing_canonical_form
 
 from schemas.avro_writer import UnlikeRead, compiled
-from schemas.decoded_cache import DecodedCache
+from schemas.bounded_cache import BoundedCache
 from schemas.messages import decision, envelope, erasure, events, inbox, observations
 from schemas.messages.data_keys import DataKey
 from schemas.messages.dead_letters import DeadLetter
@@ -66,7 +66,7 @@ _RECORDS: Final = {
 _BROKEN: Final = (EOFError, ValueError, IndexError, KeyError, TypeError, OverflowError, MemoryError)
 """The errors of fastavro for bytes that do not match the schema."""
 Message = TypeVar("Message")
-decoded_cache: Final = DecodedCache(CACHED_BYTES)
+decoded_cache: Final = BoundedCache[bytes, Any](CACHED_BYTES)
 """The cache of the process, which `decode` consults first.
 
 The publisher of a record, the fold of its shard and the agents that read it decode the same bytes within moments. The
@@ -230,7 +230,7 @@ def cache_decoded(data: bytes, message: Any) -> None:  # noqa: ANN401 - any clas
 
     Use it only for bytes that will be decoded again soon: an entry costs memory and displaces others.
     """
-    decoded_cache.put(data, message)
+    decoded_cache.put(data, message, len(data))
 
 
 def encode_cached(message: Any) -> bytes:  # noqa: ANN401 - any class of MESSAGES

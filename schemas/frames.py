@@ -1,10 +1,14 @@
-"""Frames: the units in which this process and a child process communicate over pipes, a length and that many bytes."""
+"""Frames: the units in which this process and a child process communicate, a length and that many bytes."""
 
 from __future__ import annotations
 
+import os
+import sys
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import BinaryIO
 
 LENGTH_BYTES: Final = 4
@@ -28,3 +32,11 @@ def read_frame(pipe: BinaryIO) -> bytes | None:
         return None
     body = pipe.read(length := int.from_bytes(head, "little"))
     return body if len(body) == length else None
+
+
+@contextmanager
+def answers() -> Iterator[BinaryIO]:
+    """Yield where a child process writes its answers, until the parent reads no more. What it prints goes to stderr."""
+    with suppress(BrokenPipeError, ConnectionResetError), os.fdopen(os.dup(sys.stdout.fileno()), "wb") as pipe:
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+        yield pipe

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 from ipaddress import IPv6Address, ip_address
 from typing import TYPE_CHECKING, Final
+
+from schemas.bounded_cache import BoundedCache
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,8 +27,8 @@ class Failures:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._debts: OrderedDict[str, tuple[float, float]] = OrderedDict()
-        """The failures not yet forgiven and the time of that count, by name; the least recently used first."""
+        self._debts = BoundedCache[str, tuple[float, float]](MAX_COUNTED)
+        """The failures not yet forgiven and the time of that count, by name."""
 
     def seconds_to_wait(self, address: str, key_id: str) -> float:
         """Return how long an address has to wait before its next attempt with a key; 0 for none."""
@@ -42,13 +43,10 @@ class Failures:
         self._set(_name(address, key_id), -1.0)
 
     def _set(self, name: str, change: float) -> None:
-        self._debts[name] = max(0.0, self._debt(name) + change), self._clock()
-        self._debts.move_to_end(name)
-        while len(self._debts) > MAX_COUNTED:
-            self._debts.popitem(last=False)
+        self._debts.put(name, (max(0.0, self._debt(name) + change), self._clock()))
 
     def _debt(self, name: str) -> float:
-        debt, at = self._debts.get(name, (0.0, 0.0))
+        debt, at = self._debts.get(name) or (0.0, 0.0)
         return max(0.0, debt - (self._clock() - at) / EVERY_SECONDS)
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import time
-from collections import Counter, OrderedDict
+from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from mnemolog.access.verifier import TooMany
+from schemas.bounded_cache import BoundedCache
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,8 +28,8 @@ class Rates:
         """`workers` returns the number of workers in the group, which share the rate of a key."""
         self._workers = workers
         self._clock = clock
-        self._used: OrderedDict[str, tuple[float, float]] = OrderedDict()
-        """The requests of each key that still count, and the time of that count; the least recently used first."""
+        self._used = BoundedCache[str, tuple[float, float]](MAX_KEYS)
+        """The requests of each key that still count, and the time of that count."""
         self._streams: Counter[str] = Counter()
 
     def take_request(self, key: Key) -> None:
@@ -54,14 +55,11 @@ class Rates:
         return None if rate is None else max(min(1.0, rate), rate / max(1, self._workers()))
 
     def _still_used(self, key: Key, rate: float) -> float:
-        used, at = self._used.get(key.key_id, (0.0, 0.0))
+        used, at = self._used.get(key.key_id) or (0.0, 0.0)
         return max(0.0, used - (self._clock() - at) * rate)
 
     def _note(self, key: Key, used: float) -> None:
-        self._used[key.key_id] = used, self._clock()
-        self._used.move_to_end(key.key_id)
-        while len(self._used) > MAX_KEYS:
-            self._used.popitem(last=False)
+        self._used.put(key.key_id, (used, self._clock()))
 
     @contextmanager
     def stream(self, key: Key) -> Iterator[None]:

@@ -6,7 +6,6 @@ import asyncio
 import hmac
 import secrets
 import time
-from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from mnemolog.access.failures import Failures
 from mnemolog.access.key import id_of, new_key
 from mnemolog.access.principal import Role
+from schemas.bounded_cache import BoundedCache
 from schemas.instant import SystemClock
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Verifier:
         self._clock = clock or SystemClock()
         self._failures = Failures(monotonic)
         self._secret = secrets.token_bytes(32)
-        self._remembered: OrderedDict[str, _Remembered] = OrderedDict()
+        self._remembered = BoundedCache[str, _Remembered](MAX_REMEMBERED)
         self._hashing = asyncio.Semaphore(HASHES_AT_ONCE)
         self._comparing: dict[bytes, asyncio.Task[bool]] = {}
         self._threads = ThreadPoolExecutor(HASHES_AT_ONCE, "key-hash")
@@ -91,7 +91,7 @@ class Verifier:
             is_right = await self._hashed(key, key_id, text, digest, address)
             if not is_right or key is None or self._keys.find(key_id) != key:
                 raise NoKey(_INVALID)
-        self._remember(key, digest)
+        self._remembered.put(key.key_id, _Remembered(digest, key))
         if key.is_expired(self._clock.now()):
             raise NoKey(f"the key {key_id} has expired: ask for another one (`mnemolog keys rotate {key_id}`)")
         return key
@@ -104,12 +104,6 @@ class Verifier:
     def _is_remembered(self, key: Key, digest: bytes) -> bool:
         found = self._remembered.get(key.key_id)
         return found is not None and found.key == key and hmac.compare_digest(found.digest, digest)
-
-    def _remember(self, key: Key, digest: bytes) -> None:
-        self._remembered[key.key_id] = _Remembered(digest, key)
-        self._remembered.move_to_end(key.key_id)
-        while len(self._remembered) > MAX_REMEMBERED:
-            self._remembered.popitem(last=False)
 
     async def _hashed(self, key: Key | None, key_id: str, text: str, digest: bytes, address: str) -> bool:
         """Return whether the text belongs to the key. Raises TooMany if the address has no attempts left with this id.

@@ -152,7 +152,7 @@ def make_http(worker: Worker, *, trusts_callers: bool = False) -> FastAPI:
         Edge,
         metrics=worker.metrics,
         hosts=hosts if path is None else None,  # a page of another site has no key, whatever hostname it uses
-        authentication=None if keys is None else Authentication(keys, Rates(worker.group_size)),
+        authentication=Authentication(keys, Rates(worker.group_size)),
         paths=Paths(route for route in app.router.routes if isinstance(route, Route)),
         scheme="https" if settings.tls == "elsewhere" else None,
         plain_errors=[extension.has_plain_errors for extension in extensions()],

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Final
 
 from mnemolog.access.principal import LOCAL, PRINCIPAL
 from mnemolog.access.verifier import NoKey, TooMany
-from mnemolog.http.problems import problem, too_many
+from mnemolog.http.problems import Problem, too_many
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from contextlib import ExitStack
 
-    from fastapi import Response
     from starlette.types import Scope
 
     from mnemolog.access.key import Key
@@ -37,36 +36,39 @@ _SCHEMES: Final = frozenset({"bearer", "token"})
 class Authentication:
     """Finds the principal of each request, and counts the requests of its key."""
 
-    def __init__(self, verifier: Verifier, rates: Rates) -> None:
-        """Take the verifier of keys, and the rates that count their requests."""
+    def __init__(self, verifier: Verifier | None, rates: Rates) -> None:
+        """Take the verifier of keys, and the rates that count their requests. Without a verifier, callers are LOCAL."""
         self._verifier = verifier
         self._rates = rates
 
-    async def refusal(self, scope: Scope, until_answered: ExitStack) -> Response | None:
-        """Put the principal into the scope and return None, or return the refusal of the request.
+    async def identify(self, scope: Scope, until_answered: ExitStack) -> None:
+        """Put the principal into the scope. Raises Problem.
 
         Resources that last until the answer is sent are entered into `until_answered`.
         """
+        if self._verifier is None:
+            scope.setdefault(PRINCIPAL, LOCAL)
+            return
         if PRINCIPAL in scope:  # it came from another worker, or is part of an authenticated request
             cost: _Cost | None = scope.get(_COST)
             if cost is not None:
                 cost.count()
-            return None
+            return
         if scope["path"].startswith(BETWEEN_WORKERS):  # a caller's key does not prove that the sender is a worker
-            return problem(HTTPStatus.NOT_FOUND, NOT_FOR_CALLERS)
+            raise Problem(HTTPStatus.NOT_FOUND, NOT_FOR_CALLERS)
         try:
             key = await self._verifier.verify(_presented(scope), _address(scope))
             self._rates.take_request(key)
             if scope["path"] in STREAMS:
                 until_answered.enter_context(self._rates.stream(key))
         except NoKey as error:
-            return problem(HTTPStatus.UNAUTHORIZED, str(error), headers={"WWW-Authenticate": 'Bearer realm="mnemolog"'})
+            asked = {"WWW-Authenticate": 'Bearer realm="mnemolog"'}
+            raise Problem(HTTPStatus.UNAUTHORIZED, str(error), headers=asked) from None
         except TooMany as error:
-            return too_many(error)
+            raise too_many(error) from None
         scope[PRINCIPAL], scope[KEY] = key.principal, key
         scope[_IS_VALID] = partial(self._verifier.is_valid, key)
         scope[_COST] = _Cost(self._rates, key)
-        return None
 
 
 class _Cost:
@@ -87,11 +89,6 @@ class _Cost:
 def at_no_cost(scope: Scope) -> None:
     """Exclude a request that is part of another from the rate of its key."""
     scope.pop(_COST, None)
-
-
-def admit_without_key(scope: Scope) -> None:
-    """Give a request without a key the principal LOCAL, unless it has one already."""
-    scope.setdefault(PRINCIPAL, LOCAL)
 
 
 def key_of(scope: Scope) -> Key | None:

@@ -12,20 +12,19 @@ from typing import TYPE_CHECKING, Final
 
 from mnemolog.access.caller import in_name_of
 from mnemolog.access.principal import PRINCIPAL
-from mnemolog.http.authentication import NOT_FOR_CALLERS, admit_without_key
-from mnemolog.http.bounds.bodies import Bodies, Gone, NotRead
-from mnemolog.http.bounds.origin import READING, reason_to_refuse
-from mnemolog.http.bounds.paths import FOUND, is_open, malformed
-from mnemolog.http.bounds.streams import Streams, TooManyStreams
+from mnemolog.http.bounds.bodies import Bodies, Gone
+from mnemolog.http.bounds.origin import READING, check_origin
+from mnemolog.http.bounds.paths import FOUND, check_encoding, is_open
+from mnemolog.http.bounds.streams import Streams
 from mnemolog.http.forwarding import BODY
-from mnemolog.http.peer_door import FROM_PEER, let_in
-from mnemolog.http.problems import MEDIA_TYPE, problem
+from mnemolog.http.peer_door import FROM_PEER, check_sender
+from mnemolog.http.permissions import permit_role
+from mnemolog.http.problems import MEDIA_TYPE, Problem, problem
 from mnemolog.http.tracing import operation_span, request_span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from fastapi import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from mnemolog.http.authentication import Authentication
@@ -61,19 +60,19 @@ class Edge:
         self,
         app: ASGIApp,
         metrics: Metrics,
-        hosts: Collection[str] | None = None,
-        authentication: Authentication | None = None,
+        paths: Paths,
+        authentication: Authentication,
         *,
+        hosts: Collection[str] | None = None,
         names_suffice: bool = True,
-        paths: Paths | None = None,
         scheme: str | None = None,
         plain_errors: Collection[Callable[[str], bool]] = (),
     ) -> None:
-        """Take the server's names in Host headers (None: any), and the authentication of keys (None: no keys).
+        """Take the paths of the routes, and the server's names in Host headers (None: any).
 
-        `names_suffice`: another worker is identified by its name, and uses this port. `paths` are those of the routes
-        (None: any), `scheme` is the one by which browsers reach the server (None: that of the connection). Errors are
-        plain JSON at a path for which one of `plain_errors` returns true.
+        `names_suffice`: another worker is identified by its name, and uses this port. `scheme` is the one by which
+        browsers reach the server (None: that of the connection). Errors are plain JSON at a path for which one of
+        `plain_errors` returns true.
         """
         self._paths = paths
         self._scheme = scheme
@@ -123,26 +122,22 @@ class Edge:
         self, scope: Scope, receive: Receive, send: Send, statuses: list[int], until_answered: ExitStack
     ) -> None:
         try:
-            if (refusal := await self._refusal(scope, until_answered)) is not None:
-                await refusal(scope, receive, send)
+            try:
+                body = await self._check(scope, receive, until_answered)
+            except Problem as refusal:
+                await refusal.response()(scope, receive, send)
                 return
-            route = scope.get(FOUND)
-            if route is not None and getattr(route, "answers_at_once", False):
-                scope["route"] = route
+            if body is None:
+                scope["route"] = route = scope[FOUND]
                 await route.app(scope, receive, send)
                 return
-            until_answered.enter_context(self._streams.counted(scope))
-            scope[BODY] = body = await self._bodies.read(scope, receive, until_answered)
+            scope[BODY] = body
             _add_key(scope)
             principal = scope[FROM_PEER] if FROM_PEER in scope else scope.get(PRINCIPAL)
             with in_name_of(principal), operation_span(scope, statuses):
                 await self._app(scope, _replay(body, receive), send)
         except Gone:
             return
-        except NotRead as error:
-            await problem(error.status, error.detail, headers=error.headers)(scope, receive, send)
-        except TooManyStreams as error:
-            await problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error.__doc__))(scope, receive, send)
         except asyncio.CancelledError:
             # After its grace period, the server cancels requests in progress; these get an answer too.
             if statuses:
@@ -156,21 +151,22 @@ class Edge:
             detail = "this is a bug of mnemolog: its log has the details; nothing is known about what was done"
             await problem(HTTPStatus.INTERNAL_SERVER_ERROR, detail)(scope, receive, send)
 
-    async def _refusal(self, scope: Scope, until_answered: ExitStack) -> Response | None:
-        """Find the route of a request and then its principal, before the body is read; return a refusal, if any."""
-        if (refusal := malformed(scope)) is not None:
-            return refusal
-        if (refused := reason_to_refuse(scope, self._hosts, self._scheme)) is not None:
-            return problem(*refused)
-        if not let_in(scope, names_suffice=self._names_suffice):
-            return problem(HTTPStatus.NOT_FOUND, NOT_FOR_CALLERS)
-        if self._paths is not None and (refusal := self._paths.refusal(scope)) is not None:
-            return refusal
-        if self._authentication is None:
-            admit_without_key(scope)
-        elif not is_open(scope) and (refusal := await self._authentication.refusal(scope, until_answered)) is not None:
-            return refusal
-        return None if self._paths is None else self._paths.denial(scope)
+    async def _check(self, scope: Scope, receive: Receive, until_answered: ExitStack) -> bytes | None:
+        """Make every check that comes before a route, in this order; return the body, None for a route without input.
+
+        Each checks as little as it can of what the next ones read. Raises Problem, Gone.
+        """
+        check_encoding(scope)
+        check_origin(scope, self._hosts, self._scheme)
+        check_sender(scope, names_suffice=self._names_suffice)
+        route = self._paths.find(scope)
+        if not is_open(route):
+            await self._authentication.identify(scope, until_answered)
+        permit_role(scope, route.endpoint)
+        if getattr(route, "answers_at_once", False):
+            return None
+        until_answered.enter_context(self._streams.counted(scope))
+        return await self._bodies.read(scope, receive, until_answered)
 
 
 def _without_body(send: Send) -> Send:

@@ -1,6 +1,6 @@
 """The port for other workers: each request is authenticated before its body is read, and marked as a worker's.
 
-At the port for callers, `let_in` removes the headers that only a worker may send.
+At the port for callers, `check_sender` removes the headers that only a worker may send.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from mnemolog.access.principal import LOCAL, PRINCIPAL
 from mnemolog.access.statement import NoStatement, read_statement
 from mnemolog.cluster.proof import PROOF, Covered, NotProven, Proof, normalised, signed_headers
 from mnemolog.cluster.trust import FORWARDED, STATED
-from mnemolog.http.authentication import BETWEEN_WORKERS
-from mnemolog.http.problems import problem
+from mnemolog.http.authentication import BETWEEN_WORKERS, NOT_FOR_CALLERS
+from mnemolog.http.problems import Problem, problem
 from projections.log_limit import LogLimit
 
 if TYPE_CHECKING:
@@ -119,14 +119,15 @@ class _Body:
         return {"type": "http.disconnect"}
 
 
-def let_in(scope: Scope, *, names_suffice: bool) -> bool:
-    """Return whether a request may continue, after removing the headers that only another worker may send.
+def check_sender(scope: Scope, *, names_suffice: bool) -> None:
+    """Remove the headers that only another worker may send. Raises Problem for its routes.
 
     If `names_suffice`, on one machine without keys, a request with the name of another worker is taken as that
     worker's.
     """
     if FROM_PEER in scope:
-        return True
+        return
     forged = OF_PROVEN if names_suffice else OF_PEERS
     scope["headers"] = [(name, value) for name, value in scope["headers"] if name not in forged]
-    return names_suffice or not scope["path"].startswith(BETWEEN_WORKERS)
+    if not names_suffice and scope["path"].startswith(BETWEEN_WORKERS):
+        raise Problem(HTTPStatus.NOT_FOUND, NOT_FOR_CALLERS)

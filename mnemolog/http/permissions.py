@@ -53,6 +53,9 @@ class Reach(StrEnum):
     """Requests of other workers, which are authenticated in another way."""
 
 
+_WITHOUT_NAMES: Final = frozenset({Reach.NOTHING, Reach.WORKERS})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
     """The access that a route needs: its roles for reading and for changing, and the data that it reaches."""
@@ -140,12 +143,15 @@ def is_reading(scope: Scope, endpoint: Callable[..., Any]) -> bool:
 
 
 def permit(request: Request, endpoint: Callable[..., Any]) -> None:
-    """Let a request pass if its key allows it. Raises Problem, and UnknownMemory for a memory of another user."""
-    found = permit_role(request.scope, endpoint)
-    if found is None:
+    """Let a request pass whose role was permitted, if its key is for the users and agents that it names.
+
+    Raises Problem, and UnknownMemory for a memory of another user.
+    """
+    principal: Principal | None = request.scope.get(PRINCIPAL)
+    if principal is None or not principal.is_narrowed:
         return
-    principal, access = found
-    if not principal.is_narrowed or access.reach is Reach.NOTHING or access.checks_itself:
+    access = access_of(endpoint)
+    if access is None or access.reach in _WITHOUT_NAMES or access.checks_itself:
         return
     if access.reach is Reach.TENANT:
         _check_tenants(request, principal, is_reading=is_reading(request.scope, endpoint))
@@ -153,16 +159,13 @@ def permit(request: Request, endpoint: Callable[..., Any]) -> None:
     _check_named(request, principal, access, is_reading=is_reading(request.scope, endpoint))
 
 
-def permit_role(scope: Scope, endpoint: Callable[..., Any]) -> tuple[Principal, Access] | None:
-    """Let a request pass if the roles of its key allow it, whatever its body. Raises Problem.
-
-    Return the principal and the route's access; None if the route needs no role.
-    """
+def permit_role(scope: Scope, endpoint: Callable[..., Any]) -> None:
+    """Let a request pass if the roles of its key allow it, whatever its body. Raises Problem."""
     access = access_of(endpoint)
     if access is None:
         raise _denied("this route declares no role, so nobody may use it: a bug of mnemolog")
     if access is OPEN or access is BETWEEN_WORKERS:
-        return None
+        return
     principal: Principal | None = scope.get(PRINCIPAL)
     if principal is None:
         raise Problem(HTTPStatus.UNAUTHORIZED, "nobody is known to have sent this request")
@@ -176,7 +179,6 @@ def permit_role(scope: Scope, endpoint: Callable[..., Any]) -> tuple[Principal, 
         raise _denied("a model uses this route: it takes a key for its user (`mnemolog keys create --user NAME`)")
     if principal.is_narrowed and access.reach is Reach.INSTALLATION:
         raise _denied("the key is for some users or agents only, and this is about the whole installation")
-    return principal, access
 
 
 def check_owner(principal: Principal, user_id: str, agent_id: str | None) -> None:

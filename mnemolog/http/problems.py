@@ -76,9 +76,15 @@ _BODY_HINT: Final = "the body must be a JSON object, sent with Content-Type: app
 class Problem(HTTPException):
     """A refused request; `errors` are the faults of its body, each with its JSON path."""
 
-    def __init__(self, status: HTTPStatus, detail: str, errors: Sequence[Fault] = ()) -> None:
-        super().__init__(status, detail)
+    def __init__(
+        self, status: HTTPStatus, detail: str, errors: Sequence[Fault] = (), headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(status, detail, headers)
         self.errors = errors
+
+    def response(self) -> Response:
+        """Return the answer."""
+        return problem(self.status_code, self.detail, self.errors, self.headers)
 
 
 def problem(
@@ -102,10 +108,10 @@ def problem(
     return Response(content, http_status.value, headers=extra, media_type=MEDIA_TYPE)
 
 
-def too_many(error: TooMany) -> Response:
+def too_many(error: TooMany) -> Problem:
     """Return the refusal of a key that has exceeded a limit; it states when to retry."""
     seconds = max(1, math.ceil(error.seconds))
-    return problem(HTTPStatus.TOO_MANY_REQUESTS, str(error), headers={"Retry-After": str(seconds)})
+    return Problem(HTTPStatus.TOO_MANY_REQUESTS, str(error), headers={"Retry-After": str(seconds)})
 
 
 def _clean(value: Any) -> Any:  # noqa: ANN401 - any JSON
@@ -153,7 +159,7 @@ def install(app: FastAPI) -> None:
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for it
     if isinstance(error, Problem):
-        return problem(error.status_code, error.detail, error.errors)
+        return error.response()
     detail = error.detail
     if error.status_code == HTTPStatus.NOT_FOUND:
         detail = no_route(request.method, request.url.path)
@@ -178,7 +184,7 @@ def forget_frames(errors: Iterable[Any]) -> None:
 
 async def _too_many(_request: Request, error: Exception) -> Response:
     assert isinstance(error, TooMany)  # noqa: S101 - registered for it
-    return too_many(error)
+    return too_many(error).response()
 
 
 async def _of_ours(_request: Request, error: Exception) -> Response:

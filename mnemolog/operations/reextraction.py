@@ -12,13 +12,14 @@ twice. Data that is erased meanwhile is left out, and nothing of its answer is k
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, OrderedDict
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from mnemolog.cluster.peers import PeerUnavailable
 from projections.partitions.assignment import NotHeld
 from projections.queries.tenant.rejected_windows import RejectedWindow, rejected_windows
+from schemas.bounded_cache import BoundedCache
 from schemas.identity import event_of_piece
 from schemas.instant import instant
 from schemas.messages.inbox import CandidatesExtracted
@@ -100,7 +101,7 @@ class Reextraction:
         self._handled = handled
         self._decision_seconds = decision_seconds
         self._running = asyncio.Lock()
-        self._runs: OrderedDict[Rejections, _Run] = OrderedDict()
+        self._runs = BoundedCache[Rejections, _Run](MOST_RUNS)
         self._answered: dict[tuple[Owner, int], tuple[int, int]] = {}
         """For a window that was extracted again, the partition of its answer, and the end of the inbox there."""
 
@@ -142,10 +143,7 @@ class Reextraction:
             del run.waiting[:WINDOWS_AT_ONCE]
             run.gone += counts["gone"]
             if run.waiting:
-                self._runs[wanted] = run
-                self._runs.move_to_end(wanted)
-                while len(self._runs) > MOST_RUNS:
-                    self._runs.popitem(last=False)
+                self._runs.put(wanted, run)
             counts.update({"left": len(run.waiting)})
             counts["gone"] = run.gone
             return {name: counts[name] for name in COUNTS}
@@ -156,7 +154,7 @@ class Reextraction:
         if wanted.owner is not None:
             partitions = [p for p in partitions if p == self._shards.partition(wanted.owner)]
         shards = {partition: self._shards.at(partition) for partition in partitions}
-        known = self._runs.pop(wanted, None)  # after a failure below, the next call searches again
+        known = self._runs.pop(wanted)  # after a failure below, the next call searches again
         if known is not None and known.shards == shards:
             return known
         listed = {(window.owner, window.version) for run in self._runs.values() for _, window in run.waiting}

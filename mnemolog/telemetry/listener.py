@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
@@ -12,6 +11,7 @@ from opentelemetry.context import Context
 from opentelemetry.trace import SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
+from schemas.bounded_cache import BoundedCache
 from schemas.telemetry import TRACEPARENT
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class OpenTelemetry:
             explicit_bucket_boundaries_advisory=SECONDS,
         )
         self._has_words = has_words
-        self._made: OrderedDict[str, str] = OrderedDict()
+        self._made = BoundedCache[str, str](MEMORIES_KEPT)
 
     @contextmanager
     def span(
@@ -128,16 +128,13 @@ class OpenTelemetry:
 
     def made(self, memory_id: str, traceparent: str) -> None:
         """See `Listener`. Beyond the limit, the oldest memories are dropped."""
-        self._made[memory_id] = traceparent
-        self._made.move_to_end(memory_id)
-        while len(self._made) > MEMORIES_KEPT:
-            self._made.popitem(last=False)
+        self._made.put(memory_id, traceparent)
 
     def found(self, memory_ids: Iterable[str]) -> None:
         """See `Listener`."""
         now = trace.get_current_span()
         for memory_id in memory_ids:
-            if (traceparent := self._made.pop(memory_id, None)) is not None:
+            if (traceparent := self._made.pop(memory_id)) is not None:
                 context = trace.get_current_span(_W3C.extract({TRACEPARENT: traceparent})).get_span_context()
                 now.add_link(context, {"gen_ai.memory.record.id": memory_id})
 

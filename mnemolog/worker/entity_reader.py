@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from projections.queries.entities import Entity, entities
+from schemas.bounded_cache import BoundedCache
 from streams.delivery.fair_slots import FairSlots
 
 if TYPE_CHECKING:
@@ -32,17 +32,14 @@ class EntityReader:
         """`names` returns the entities that memories name; it runs in a thread."""
         self._names = names
         self._turns = FairSlots(1)
-        self._known: OrderedDict[_Read, list[Entity]] = OrderedDict()
+        self._known = BoundedCache[_Read, list[Entity]](MOST_KNOWN)
 
     async def read(self, owner: Owner, memories: Sequence[Memory]) -> list[Entity]:
         """Return the entities that memories name, as `entities` does; a repeated request is served from the cache."""
         asked = owner, tuple((memory.memory_id, memory.version) for memory in memories)
-        if asked not in self._known:
+        if (found := self._known.get(asked)) is None:
             async with self._turns.slot(owner.tenant):
-                if asked not in self._known:
-                    self._known[asked] = await asyncio.to_thread(self._names, owner, memories)
-        self._known.move_to_end(asked)
-        found = self._known[asked]
-        while len(self._known) > MOST_KNOWN:
-            self._known.popitem(last=False)
+                if (found := self._known.get(asked)) is None:
+                    found = await asyncio.to_thread(self._names, owner, memories)
+                    self._known.put(asked, found)
         return found

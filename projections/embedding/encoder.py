@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from projections.embedding.embedder import unit_vectors
-from schemas.frames import read_frame, write_frame
+from schemas.frames import answers, read_frame, write_frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,19 +37,17 @@ THREADS: Final = min(4, max(1, (os.cpu_count() or 1) - 1))
 
 def main() -> None:
     """Answer each frame in turn. The model is loaded at once, which takes about a second."""
-    # Output of a library must not get between the vectors.
-    with suppress(BrokenPipeError), os.fdopen(os.dup(sys.stdout.fileno()), "wb") as answers:  # the parent is gone
-        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    with answers() as pipe:
         try:
             encode = _load(**orjson.loads(sys.argv[1]))
         except Exception as error:  # noqa: BLE001 - an operator must see any error of a library
-            write_frame(answers, f"{type(error).__name__}: {error}".encode())
+            write_frame(pipe, f"{type(error).__name__}: {error}".encode())
             return
         _release_free_memory()
-        write_frame(answers, b"")
+        write_frame(pipe, b"")
         while (frame := read_frame(sys.stdin.buffer)) is not None:
             vectors: Vectors = unit_vectors(encode(orjson.loads(frame)))
-            write_frame(answers, vectors.astype("<f4", copy=False).tobytes())
+            write_frame(pipe, vectors.astype("<f4", copy=False).tobytes())
 
 
 def _release_free_memory() -> None:

@@ -1,26 +1,22 @@
-"""The encoder in a separate process, so that it computes on another core than the event loop; one thread feeds it."""
+"""The encoder in a separate process, so that it computes on another core than the event loop."""
 
 from __future__ import annotations
 
+import asyncio
 import atexit
-import queue
-import subprocess
-import sys
-import threading
+import math
 from collections import deque
-from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, BinaryIO, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import orjson
 
+from projections.child_process import Child
 from projections.embedding.embedder import EmbedderUnavailable
-from schemas.frames import read_frame, write_frame
 
 if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from projections.embedding.embedder import Vectors
 
@@ -34,11 +30,12 @@ Together they have at most the characters of one run, so that the next request w
 """
 MAX_ATTEMPTS: Final = 3
 """How many processes may die over the same texts."""
-
+ANSWER_SECONDS: Final = 60.0
+"""How long the process may take for a run, a hundred times the usual time: it may be frozen, or the machine busy."""
 
 BUILTIN_PROGRAM: Final[Mapping[str, str | int]] = {"kind": "builtin"}
 """The default encoder of the program (`encoder.py`)."""
-_AHEAD: Final[dict[bytes, subprocess.Popen[bytes]]] = {}
+_AHEAD: Final[dict[bytes, Child]] = {}
 """The processes that were started before their EncoderProcess was created, by their encoder."""
 
 
@@ -53,10 +50,6 @@ def start_ahead(encoder: Mapping[str, str | int] = BUILTIN_PROGRAM) -> None:
         atexit.register(_end_ahead, program)
 
 
-class _NotLoaded(Exception):
-    """The process cannot load its model; the message comes from the process."""
-
-
 @dataclass(frozen=True, slots=True)
 class Request:
     """Texts to encode, and the future for their vectors."""
@@ -65,92 +58,90 @@ class Request:
     characters: int
     """The characters of all texts in NFKC, which the encoder processes."""
     urgent: bool
-    loop: asyncio.AbstractEventLoop
     vectors: asyncio.Future[Vectors]
 
 
-Answer: TypeAlias = "tuple[Request, Vectors | EmbedderUnavailable]"
+class _NotLoaded(Exception):
+    """The process cannot load its model; the message comes from the process."""
 
 
 class EncoderProcess:
     """An encoder process that computes the texts of waiting requests together, urgent ones first.
 
     The process is started when it is first needed, and restarted when it has died; its texts are then sent again. It
-    ends with this process, however that ends. Several event loops may use it.
+    ends with this process, however that ends. It belongs to one event loop, that of its requests.
     """
 
     def __init__(self, name: str = "the built-in embedder", encoder: Mapping[str, str | int] | None = None) -> None:
         """`name` is for messages; `encoder` is the program's encoder, by default the built-in one."""
         self._name = name
         self._program = orjson.dumps(encoder or BUILTIN_PROGRAM)
-        self._requests: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
         self._urgent: deque[Request] = deque()
         self._others: deque[Request] = deque()
         self._runs: deque[list[Request]] = deque()
-        self._process: subprocess.Popen[bytes] | None = None
-        self._is_loaded = False
-        self._thread: threading.Thread | None = None
+        """The runs whose answers are due, and `_answers` has them in the same order."""
+        self._answers: deque[asyncio.Future[bytes]] = deque()
+        self._child: Child | None = None
+        self._serving: asyncio.Task[None] | None = None
         self._closed = False
 
     @property
     def pid(self) -> int | None:
         """The id of the process; None while there is none."""
-        return None if self._process is None else self._process.pid
+        return None if self._child is None else self._child.pid
 
     def ask(self, request: Request) -> None:
         """Queue a request; its future gets the vectors, or EmbedderUnavailable."""
         if self._closed:
             raise EmbedderUnavailable(f"{self._name} is closed")
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="encoder", daemon=True)
-            self._thread.start()
-        self._requests.put(request)
+        (self._urgent if request.urgent else self._others).append(request)
+        if self._serving is None or self._serving.done():
+            self._serving = asyncio.create_task(self._serve())
 
-    def close(self) -> None:
-        """End the process and the thread; waiting requests get EmbedderUnavailable. Blocks for some milliseconds."""
+    async def close(self) -> None:
+        """End the process; waiting requests get EmbedderUnavailable."""
         self._closed = True
-        self._requests.put(None)
-        if self._process is not None:
-            self._process.kill()  # it holds nothing that could be lost
-        if self._thread is not None:
-            self._thread.join()
-
-    def _run(self) -> None:
-        attempts = 0
-        while not self._closed:
-            self._gather(wait=not self._runs)
-            try:
-                self._fill()
-                if self._runs:
-                    self._receive()
-                    attempts = 0
-            except _NotLoaded as error:  # another process would fail, too
-                self._end()
-                self._fail(f"cannot be loaded: {error}")
-            except OSError as error:
-                self._end()
-                attempts += 1
-                if attempts >= MAX_ATTEMPTS and not self._closed:
-                    self._fail(f"gives no answer: {error}")
-                    attempts = 0
-        self._end()
-        self._gather(wait=False)
+        if self._child is not None:
+            await self._child.aclose()
+        if self._serving is not None:
+            await asyncio.wait([self._serving])
         self._fail("is closed")
 
-    def _gather(self, *, wait: bool) -> None:
-        """Take new requests from the queue; wait for one if none is pending."""
-        wait = wait and not self._urgent and not self._others
-        with suppress(queue.Empty):
-            while (request := self._requests.get(block=wait)) is not None:
-                (self._urgent if request.urgent else self._others).append(request)
-                wait = False
+    async def _serve(self) -> None:
+        """Answer requests until none waits."""
+        attempts = 0
+        while not self._closed and (self._runs or self._urgent or self._others):
+            try:
+                if self._child is None or self._child.is_over:
+                    await self._start()
+                self._fill()
+                if self._runs:
+                    await self._receive()
+                    attempts = 0
+            except _NotLoaded as error:  # another process would fail, too
+                self._fail(f"cannot be loaded: {error}")
+            except OSError as error:
+                attempts += 1
+                if attempts >= MAX_ATTEMPTS:
+                    self._fail(f"gives no answer: {error}")
+                    attempts = 0
+
+    async def _start(self) -> None:
+        """Start a process, and send it the runs of the last one. Raises OSError and _NotLoaded."""
+        if self._child is not None:
+            await self._child.aclose()
+        if self._closed:
+            raise ChildProcessError("it is closed")
+        self._child = _AHEAD.pop(self._program, None) or _started(self._program)
+        if refusal := await self._child.connect(math.inf):  # it may have to fetch its model
+            await self._child.aclose()
+            raise _NotLoaded(refusal.decode("utf-8", "replace"))
+        self._answers.clear()
+        for run in self._runs:
+            self._send(run)
 
     def _fill(self) -> None:
-        """Send the process as many runs as it has room for; a new process first gets the runs of the last one."""
-        if self._process is None and (self._runs or self._urgent or self._others):
-            self._start()
-            for run in self._runs:
-                self._send(run)
+        """Send the process as many runs as it has room for."""
         while len(self._runs) < RUNS_AHEAD and (run := self._next_run()):
             self._runs.append(run)
             self._send(run)
@@ -172,90 +163,39 @@ class EncoderProcess:
                 run.append(waiting.popleft())
         return run
 
-    def _start(self) -> None:
-        self._is_loaded = False
-        self._process = _AHEAD.pop(self._program, None) or _started(self._program)
-        if self._closed:
-            self._process.kill()  # `close` has not seen it
-
     def _send(self, run: list[Request]) -> None:
+        assert self._child is not None  # noqa: S101 - `_start` has started it
         # A lone surrogate cannot be encoded in UTF-8.
         texts = [text.encode("utf-8", "replace").decode() for request in run for text in request.texts]
-        write_frame(cast("BinaryIO", self._living().stdin), orjson.dumps(texts))
+        self._answers.append(self._child.ask(orjson.dumps(texts), ANSWER_SECONDS))
 
-    def _receive(self) -> None:
-        """Read the answer to the oldest run. Raises OSError if the process has ended, and _NotLoaded."""
-        if not self._is_loaded:
-            if refusal := self._read():
-                raise _NotLoaded(refusal.decode("utf-8", "replace"))
-            self._is_loaded = True
-        answer = self._read()
+    async def _receive(self) -> None:
+        """Answer the oldest run. Raises OSError if the process has ended."""
+        answer = await self._answers[0]
+        self._answers.popleft()
         run = self._runs.popleft()
         rows = np.frombuffer(answer, "<f4").reshape(sum(len(request.texts) for request in run), -1)
-        pairs: list[Answer] = []
         start = 0
         for request in run:
-            pairs.append((request, rows[start : start + len(request.texts)]))
-            start += len(request.texts)
-        _answer(pairs)
-
-    def _read(self) -> bytes:
-        frame = read_frame(cast("BinaryIO", self._living().stdout))
-        if frame is None:
-            raise BrokenPipeError("the encoder's process has ended")
-        return frame
-
-    def _living(self) -> subprocess.Popen[bytes]:
-        assert self._process is not None  # noqa: S101 - `_fill` has started it
-        return self._process
-
-    def _end(self) -> None:
-        """End the process, if it is still alive, and release its resources."""
-        if self._process is not None:
-            process, self._process = self._process, None
-            process.kill()
-            with suppress(OSError):
-                process.communicate()  # closes the pipes and waits
+            end = start + len(request.texts)
+            if not request.vectors.done():
+                request.vectors.set_result(rows[start:end])
+            start = end
 
     def _fail(self, why: str) -> None:
         """Fail every waiting request; callers may ask again later."""
-        waiting = [*(r for run in self._runs for r in run), *self._urgent, *self._others]
-        for requests in (self._runs, self._urgent, self._others):
-            requests.clear()
-        _answer([(r, EmbedderUnavailable(f"{self._name} {why}")) for r in waiting])
+        for request in (*(r for run in self._runs for r in run), *self._urgent, *self._others):
+            if not request.vectors.done():
+                request.vectors.set_exception(EmbedderUnavailable(f"{self._name} {why}"))
+        for waiting in (self._runs, self._urgent, self._others):
+            waiting.clear()
+
+
+def _started(program: bytes) -> Child:
+    return Child("projections.embedding.encoder", program.decode())
 
 
 def _end_ahead(program: bytes) -> None:
-    if (process := _AHEAD.pop(program, None)) is not None:
-        process.kill()
-        process.communicate()  # closes the pipes and waits
-
-
-def _started(program: bytes) -> subprocess.Popen[bytes]:
-    # -P: the working directory may contain a folder with our name. Own group: Ctrl-C is meant for this process only.
-    return subprocess.Popen(  # noqa: S603 - our own program
-        [sys.executable, "-P", "-m", "projections.embedding.encoder", program.decode()],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        process_group=0,
-    )
-
-
-def _answer(pairs: Sequence[Answer]) -> None:
-    """Answer each request in its own loop, all requests of a loop in one turn."""
-    by_loop: dict[asyncio.AbstractEventLoop, list[Answer]] = {}
-    for pair in pairs:
-        by_loop.setdefault(pair[0].loop, []).append(pair)
-    for loop, some in by_loop.items():
-        with suppress(RuntimeError):  # the loop is closed and has no waiting callers
-            loop.call_soon_threadsafe(_resolve, some)
-
-
-def _resolve(pairs: Sequence[Answer]) -> None:
-    for request, answer in pairs:
-        if request.vectors.done():
-            continue
-        if isinstance(answer, EmbedderUnavailable):
-            request.vectors.set_exception(answer)
-        else:
-            request.vectors.set_result(answer)
+    if (child := _AHEAD.pop(program, None)) is not None:
+        child.kill()
+        child.close()

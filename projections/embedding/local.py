@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict, deque
+from collections import deque
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from projections.embedding.encoder_process import BATCH_CHARACTERS, BATCH_TEXTS, RUNS_AHEAD, EncoderProcess, Request
 from projections.embedding.long_texts import beginning
+from schemas.bounded_cache import BoundedCache
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -45,8 +46,7 @@ class LocalEmbedder:
         self._model = model
         self._prefixes = {True: query_prefix, False: passage_prefix}
         self._dimensions = dimensions
-        self._cached_texts = cached_texts
-        self._cache: OrderedDict[str, Vectors] = OrderedDict()
+        self._cache: BoundedCache[str, Vectors] = BoundedCache(cached_texts)
         self.process = process
 
     @property
@@ -61,10 +61,12 @@ class LocalEmbedder:
         """
         if prefix := self._prefixes[urgent]:
             texts = [prefix + text for text in texts]
-        known = {text: self._cache[text] for text in texts if text in self._cache}
+        known = {text: vector for text in texts if (vector := self._cache.get(text)) is not None}
         missing = [text for text in dict.fromkeys(texts) if text not in known]
         known.update(zip(missing, await self._encoded(missing, urgent=urgent), strict=True))
-        self._remember(known)
+        for text, vector in known.items():
+            if len(text) <= _CACHED_CHARACTERS:
+                self._cache.put(text, vector)
         if known:
             self._dimensions = len(next(iter(known.values())))
         rows = np.empty((len(texts), self._dimensions), dtype=np.float32)
@@ -78,7 +80,7 @@ class LocalEmbedder:
 
     async def close(self) -> None:
         """End the child process."""
-        await asyncio.to_thread(self.process.close)
+        await self.process.close()
 
     async def _encoded(self, texts: list[str], *, urgent: bool) -> list[Vectors]:
         """Encode a few texts at a time, one part ahead, so that other requests are served in between."""
@@ -88,7 +90,7 @@ class LocalEmbedder:
         try:
             for part, characters in _parts(texts):
                 asked.append(loop.create_future())
-                self.process.ask(Request(part, characters, urgent, loop, asked[-1]))
+                self.process.ask(Request(part, characters, urgent, asked[-1]))
                 if len(asked) == RUNS_AHEAD:
                     found.extend(await asked.popleft())
             while asked:
@@ -97,14 +99,6 @@ class LocalEmbedder:
             for vectors in asked:
                 vectors.cancel()
         return found
-
-    def _remember(self, known: dict[str, Vectors]) -> None:
-        for text, vector in known.items():
-            if len(text) <= _CACHED_CHARACTERS:
-                self._cache[text] = vector
-                self._cache.move_to_end(text)
-        while len(self._cache) > self._cached_texts:
-            self._cache.popitem(last=False)
 
 
 def _parts(texts: Iterable[str]) -> Iterator[tuple[list[str], int]]:

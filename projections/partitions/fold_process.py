@@ -11,20 +11,19 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import subprocess
-import sys
+from collections import deque
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, BinaryIO, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from projections.blocking_work import run_in_thread, run_to_end
+from projections.child_process import Child
 from projections.encrypted_files import key_of
 from projections.partitions.fold_program import BUILD, CONTINUE, GLOBALS
 from projections.partitions.handed_records import pack
 from projections.partitions.receiver import copy_of, put_in_place, remove
 from projections.shard.log_position import ends_of
 from projections.shard.shard import BULK_RECORDS
-from schemas.frames import read_frame, write_frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -79,16 +78,15 @@ class FoldProcesses:
         async with self._slots, shard.folding:
             shard.committed_file()  # the process writes to it
             copy = None if any(map(shard.offset, shard.topics)) or shard.path.stem == GLOBALS else copy_of(shard.path)
-            process = _FoldProcess(shard, copy, self._partitions, lambda: self.answer_seconds)
+            process, is_complete = _FoldProcess(shard, copy, self._partitions), False
             self._running.append(process)
-            is_complete = False
             try:
-                await process.start()
+                await process.start(self.answer_seconds)
                 for topic in shard.topics:
                     await self._hand_over(process, topic, progress)
                 await process.finish()
                 is_complete = True
-            except (OSError, EOFError, TimeoutError) as error:
+            except OSError as error:
                 log.warning("shard %s is folded by the worker, its process has failed: %s", shard.path.name, error)
             finally:
                 await process.end()
@@ -125,107 +123,56 @@ class FoldProcesses:
         while start < end and (records := await self._log.read(topic, process.shard.partition, start, BULK_RECORDS)):
             start = records[-1].position.offset + 1
             for frame in await run_in_thread(lambda records=records: list(pack(records))):  # type: ignore[misc]
-                await process.hand(frame)
+                await process.hand(frame, self.answer_seconds)
             progress(len(records))
 
 
 class _FoldProcess:
-    """One process. It is killed when its caller is cancelled or has waited too long."""
+    """One process. Everything here raises OSError when it has died, or had to be killed."""
 
-    def __init__(self, shard: Shard, copy: Path | None, partitions: int, answer_seconds: Callable[[], float]) -> None:
+    def __init__(self, shard: Shard, copy: Path | None, partitions: int) -> None:
         """Build the file `copy`, or fold the shard's own file further if it is None."""
         self.shard = shard
         self._copy = copy
-        self._answer_seconds = answer_seconds
         self.void = 0
         """The number of void decisions that it has folded."""
         which = GLOBALS if shard.path.stem == GLOBALS else str(shard.partition)
-        how = CONTINUE if copy is None else BUILD
-        self._arguments = [str(copy or shard.path), which, str(partitions), how]
-        self._process: subprocess.Popen[bytes] | None = None
-        self._is_killed = False
-        self._unanswered = 0
+        self._arguments = [str(copy or shard.path), which, str(partitions), CONTINUE if copy is None else BUILD]
+        self._child: Child | None = None
+        self._answers = deque[asyncio.Future[bytes]]()
 
     @property
     def pid(self) -> int | None:
         """The process's id, None before it was started."""
-        return None if self._process is None else self._process.pid
+        return None if self._child is None else self._child.pid
 
-    async def start(self) -> None:
-        """Start it and wait until it has opened the file. Raises OSError, EOFError, TimeoutError."""
-        await self._in_thread(self._start)
+    async def start(self, seconds: float) -> None:
+        """Start it and wait until it has opened the file."""
+        if self._copy is not None:
+            await run_in_thread(remove, self._copy)  # of a process that was killed together with its worker
+        self._child = Child("projections.partitions.fold_program", *self._arguments)
+        await self._child.connect(seconds, key_of(self.shard.path) or b"")
 
-    async def hand(self, frame: bytes) -> None:
-        """Give it a batch while it folds the previous one. Raises as `start`."""
-        await self._in_thread(partial(self._hand, frame))
+    async def hand(self, frame: bytes, seconds: float) -> None:
+        """Give it a batch while it folds the previous one."""
+        self._ask(frame, seconds)
+        if len(self._answers) > 1:
+            await self._take()
 
     async def finish(self) -> None:
-        """Wait until it has folded everything and closed the file. Raises as `start`."""
-        await self._in_thread(self._finish, FINISH_SECONDS)
+        """Wait until it has folded everything and closed the file."""
+        self._ask(b"", FINISH_SECONDS)
+        while self._answers:
+            await self._take()
 
     async def end(self) -> None:
         """End it at once, whatever it is doing. Records that it has not committed count as not handed over."""
-        self._kill()
-        if self._process is not None:
-            with suppress(OSError):
-                await run_in_thread(self._process.communicate)  # closes the pipes and waits
+        if self._child is not None:
+            await run_to_end(self._child.aclose())
 
-    async def _in_thread(self, work: Callable[[], None], seconds: float | None = None) -> None:
-        working = asyncio.ensure_future(asyncio.to_thread(work))
-        seconds = seconds or self._answer_seconds()
-        try:
-            done, _ = await asyncio.wait([working], timeout=seconds)
-        finally:
-            if not working.done():  # the thread waits for the process, and ends with it
-                self._kill()
-                await run_to_end(asyncio.wait([working]))
-        if not done:
-            with suppress(OSError, EOFError):
-                working.result()
-            raise TimeoutError(f"it has not answered for {seconds:g} s")
-        working.result()
+    def _ask(self, frame: bytes, seconds: float) -> None:
+        assert self._child is not None  # noqa: S101 - `start` has started it
+        self._answers.append(self._child.ask(frame, seconds))
 
-    def _start(self) -> None:
-        if self._copy is not None:
-            remove(self._copy)  # of a process that was killed together with its worker
-        # -P: the working directory may hold a folder of our name. A group of its own: Ctrl-C is for this process.
-        self._process = subprocess.Popen(  # noqa: S603 - our own program
-            [sys.executable, "-P", "-m", "projections.partitions.fold_program", *self._arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            process_group=0,
-        )
-        if self._is_killed:
-            self._process.kill()  # `_kill` has not seen it
-        write_frame(cast("BinaryIO", self._process.stdin), key_of(self.shard.path) or b"")
-        self._answer()
-
-    def _hand(self, frame: bytes) -> None:
-        write_frame(cast("BinaryIO", self._living().stdin), frame)
-        self._unanswered += 1
-        if self._unanswered > 1:
-            self._take()
-
-    def _finish(self) -> None:
-        write_frame(cast("BinaryIO", self._living().stdin), b"")
-        self._unanswered += 1
-        while self._unanswered:
-            self._take()
-
-    def _take(self) -> None:
-        self.void += int(self._answer())
-        self._unanswered -= 1
-
-    def _answer(self) -> bytes:
-        if (frame := read_frame(cast("BinaryIO", self._living().stdout))) is None:
-            raise EOFError("it has ended")
-        return frame
-
-    def _kill(self) -> None:
-        self._is_killed = True
-        if self._process is not None:
-            self._process.kill()
-
-    def _living(self) -> subprocess.Popen[bytes]:
-        assert self._process is not None  # noqa: S101 - `_start` has started it
-        return self._process
+    async def _take(self) -> None:
+        self.void += int(await self._answers.popleft())

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Final, cast
 from projections.encrypted_files import unlock
 from projections.partitions.generation import Generation
 from projections.partitions.handed_records import unpack
-from schemas.frames import read_frame, write_frame
+from schemas.frames import answers, read_frame, write_frame
 
 if TYPE_CHECKING:
     from projections.shard.shard import Shard
@@ -52,12 +52,13 @@ def main() -> None:
     threading.Thread(target=_read, args=(frames,), daemon=True).start()
     # A fold creates no reference cycles, and looking for them would take a tenth of the time.
     gc.disable()
-    write_frame(sys.stdout.buffer, b"")
-    while frame := frames.get():
-        write_frame(sys.stdout.buffer, str(_fold(shard, frame)).encode())
-    if how == BUILD:
-        shard.end_build()
-    write_frame(sys.stdout.buffer, b"0")
+    with answers() as pipe:
+        write_frame(pipe, b"")
+        while frame := frames.get():
+            write_frame(pipe, str(_fold(shard, frame)).encode())
+        if how == BUILD:
+            shard.end_build()
+        write_frame(pipe, b"0")
 
 
 def _fold(shard: Shard, frame: bytes) -> int:

@@ -7,7 +7,7 @@ forgotten memory therefore cannot appear, even if an order were wrong.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from dataclasses import dataclass, field
 from datetime import UTC
 from heapq import merge
@@ -20,6 +20,7 @@ from projections.state.lifetime import count_over, is_over
 from projections.state.memory import ACTIVE, UserState
 from projections.state.provenance import provenance_of
 from projections.turns import in_turns, stepwise, to_end
+from schemas.bounded_cache import BoundedCache
 from schemas.inputs.zone import local, local_time
 from schemas.vocabulary.words import DOCUMENT
 
@@ -412,10 +413,7 @@ class RankedMemoriesByUser:
     """A cache of the users asked about last. Eviction is always safe: the next question rebuilds the orders."""
 
     def __init__(self, most_memories: int = MOST_MEMORIES) -> None:
-        self._most = most_memories
-        self._users: OrderedDict[Owner, RankedMemories] = OrderedDict()
-        self._sizes: dict[Owner, int] = {}
-        self._memories = 0
+        self._users: BoundedCache[Owner, RankedMemories] = BoundedCache(most_memories)
 
     def of(self, state: UserState) -> RankedMemories:
         """Return the orders of a user's current state."""
@@ -442,14 +440,7 @@ class RankedMemoriesByUser:
             await in_turns(known.find_hidden())
 
     def _keep(self, state: UserState, ranked: RankedMemories) -> None:
-        self._users[state.owner] = ranked
-        self._users.move_to_end(state.owner)
-        size = 1 + len(state.memories)
-        self._memories += size - self._sizes.get(state.owner, 0)
-        self._sizes[state.owner] = size
-        while self._memories > self._most and len(self._users) > 1:
-            owner, _ = self._users.popitem(last=False)
-            self._memories -= self._sizes.pop(owner)
+        self._users.put(state.owner, ranked, 1 + len(state.memories))
 
 
 def in_order(memories: Iterable[Memory]) -> list[Memory]:

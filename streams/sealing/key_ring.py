@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
+from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
@@ -11,6 +11,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from schemas import codec
+from schemas.bounded_cache import BoundedCache
 from schemas.identity import SYSTEM_TENANT, Owner
 from schemas.log import LogError
 from schemas.messages.data_keys import DataKey
@@ -51,7 +52,7 @@ class KeyRing:
         self._offsets: dict[bytes, int] = {}
         """The offset of each key's newest record."""
         self._destroyed: set[bytes] = set()
-        self._ciphers: OrderedDict[bytes, AESGCM] = OrderedDict()
+        self._ciphers = BoundedCache[bytes, AESGCM](CACHED_CIPHERS)
 
     @property
     def is_empty(self) -> bool:
@@ -93,11 +94,8 @@ class KeyRing:
         """Return the cipher of a key that is not destroyed. Raises KeyError if none has the id."""
         cipher = self._ciphers.get(key_id)
         if cipher is None:
-            cipher = self._ciphers[key_id] = AESGCM(self.unwrapped(key_id).key)
-            if len(self._ciphers) > CACHED_CIPHERS:
-                self._ciphers.popitem(last=False)
-        else:
-            self._ciphers.move_to_end(key_id)
+            cipher = AESGCM(self.unwrapped(key_id).key)
+            self._ciphers.put(key_id, cipher)
         return cipher
 
     def derive(self, purpose: str, length: int = KEY_BYTES, *, of: Owner = INSTALLATION) -> bytes | None:
@@ -140,7 +138,7 @@ class KeyRing:
             else:
                 self._ids.pop(owner, None)
             del self._wrapped[key_id], self._offsets[key_id]
-            self._ciphers.pop(key_id, None)
+            self._ciphers.pop(key_id)
 
     def use(self, masters: MasterKeys) -> None:
         """Replace the master keys. The new set must still contain those that wrap existing keys."""

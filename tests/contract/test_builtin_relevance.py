@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+import pytest_asyncio
 
 from projections.embedding.builtin import RELEVANT, BuiltinEmbedder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator
 
 PAIRS = [
     json.loads(line) for line in (Path(__file__).parents[1] / "data" / "episodes.jsonl").read_text("utf-8").splitlines()
@@ -30,13 +31,14 @@ async def cosines(embedder: BuiltinEmbedder, questions: list[str], episodes: lis
     return (await embedder.embed(questions)) @ (await embedder.embed(episodes)).T
 
 
-@pytest.fixture(scope="module")
-def embedder() -> Iterator[BuiltinEmbedder]:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def embedder() -> AsyncIterator[BuiltinEmbedder]:
     made = BuiltinEmbedder()
     yield made
-    made.process.close()
+    await made.close()
 
 
+@pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("language", ["zh", "en"])
 async def test_an_episode_is_near_its_question_and_others_are_not(embedder: BuiltinEmbedder, language: str):
     pairs = [pair for pair in PAIRS if pair["lang"] == language]

@@ -18,6 +18,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
+import pytest_asyncio
 from contract.embedder_suite import EmbedderSuite
 from support.tables import each
 
@@ -116,11 +117,11 @@ async def behind(endpoint):
     await embedder.close()
 
 
-@pytest.fixture(scope="module")
-def builtin():
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def builtin():
     embedder = BuiltinEmbedder()
     yield embedder
-    embedder.process.close()
+    await embedder.close()
 
 
 async def seconds(asked):
@@ -129,6 +130,7 @@ async def seconds(asked):
     return time.perf_counter() - begin
 
 
+@pytest.mark.asyncio(loop_scope="module")
 class TestBuiltin(EmbedderSuite):
     @pytest.fixture
     def embedder(self, builtin):
@@ -231,25 +233,26 @@ class TestBuiltin(EmbedderSuite):
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
 
-    def test_the_process_ends_when_the_one_that_asks_it_is_killed(self):
-        asking = (
-            "import asyncio; from projections.embedding.builtin import BuiltinEmbedder as B; b = B()\n"
-            "asyncio.run(b.embed(['x'])); print('asked', flush=True); import time; time.sleep(60)"
-        )
-        pipe = subprocess.PIPE
-        with subprocess.Popen([sys.executable, "-c", asking], stdout=pipe, stderr=pipe) as parent:  # noqa: S603 - ours
-            assert parent.stdout is not None
-            assert parent.stdout.readline() == b"asked\n"
-            parent.kill()
-            _, said = parent.communicate(timeout=60)  # stderr is both processes': it ends when neither is left
-        assert said == b""
-
     async def test_it_keeps_at_most_so_many_texts(self):
         embedder = BuiltinEmbedder(cached_texts=3)
         expected = await embedder.embed([f"text {n}" for n in range(10)])
         assert len(embedder._cache) == 3
         np.testing.assert_allclose(await embedder.embed([f"text {n}" for n in range(10)]), expected, atol=1e-6)
         await embedder.close()
+
+
+def test_the_process_ends_when_the_one_that_asks_it_is_killed():
+    asking = (
+        "import asyncio; from projections.embedding.builtin import BuiltinEmbedder as B; b = B()\n"
+        "asyncio.run(b.embed(['x'])); print('asked', flush=True); import time; time.sleep(60)"
+    )
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", asking], stdout=pipe, stderr=pipe) as parent:  # noqa: S603 - ours
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == b"asked\n"
+        parent.kill()
+        _, said = parent.communicate(timeout=60)  # stderr is both processes': it ends when neither is left
+    assert said == b""
 
 
 class TestBehindAnEndpoint(EmbedderSuite):

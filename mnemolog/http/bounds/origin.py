@@ -9,6 +9,8 @@ import re
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
+from mnemolog.http.problems import Problem
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
@@ -31,19 +33,17 @@ _HOST: Final = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9_](?:[a-z0-9_.-]*[a-z0-
 """An address in brackets or a name, perhaps with the dot of the root, and perhaps a port."""
 
 
-def reason_to_refuse(
-    scope: Scope, hosts: Collection[str] | None, scheme: str | None = None
-) -> tuple[HTTPStatus, str] | None:
-    """Return why a request is refused, or None. `hosts` are the names that the server goes by; None: any.
+def check_origin(scope: Scope, hosts: Collection[str] | None, scheme: str | None) -> None:
+    """Refuse what a page of another site may have sent. `hosts` are the names that the server goes by; None: any.
 
     `scheme` is what browsers reach the server by; None: that of the connection. A page whose name was pointed at this
-    machine (DNS rebinding) is of our origin for the browser; only its Host header gives it away.
+    machine (DNS rebinding) is of our origin for the browser; only its Host header gives it away. Raises Problem.
     """
     headers: Mapping[bytes, bytes] = dict(scope["headers"])
     host = headers.get(b"host", b"").decode("latin-1").lower()
     if hosts is not None and name_of(host) not in hosts:
         detail = f"this server is not {host[:MAX_HOST_CHARACTERS]!r}: ask it by {', '.join(sorted(hosts))}"
-        return HTTPStatus.MISDIRECTED_REQUEST, detail
+        raise Problem(HTTPStatus.MISDIRECTED_REQUEST, detail)
     origin = headers.get(b"origin")
     reads = scope["method"] in READING
     site = headers.get(b"sec-fetch-site")
@@ -54,14 +54,13 @@ def reason_to_refuse(
         is_foreign = is_foreign or not scope["path"].startswith(FOR_EVERYBODY)
     if is_foreign:
         detail = "a page of another site sent this request: browsers may use mnemolog from its own pages only"
-        return HTTPStatus.FORBIDDEN, detail
+        raise Problem(HTTPStatus.FORBIDDEN, detail)
     if reads or (kind := headers.get(b"content-type", b"")) == JSON:
-        return None
+        return
     sent = kind.decode("latin-1").partition(";")[0].strip().lower()
     if sent in OF_FORMS:
         detail = f"a body of type {sent} is not read: send JSON, with Content-Type: application/json"
-        return HTTPStatus.UNSUPPORTED_MEDIA_TYPE, detail
-    return None
+        raise Problem(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, detail)
 
 
 def name_of(host: str) -> str | None:

@@ -1,4 +1,4 @@
-"""The paths of the routes. Other paths, and requests that a key's roles do not allow, are refused before reading."""
+"""The paths of the routes. Other paths are refused before anything is read."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from urllib.parse import unquote_to_bytes
 
 from fastapi.routing import APIRoute
 
-from mnemolog.http.permissions import OPEN, access_of, permit_role
-from mnemolog.http.problems import Problem, no_route, not_offered, problem
+from mnemolog.http.permissions import OPEN, access_of
+from mnemolog.http.problems import Problem, no_route, not_offered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fastapi import Response
     from starlette.routing import Route
     from starlette.types import Receive, Scope, Send
 
@@ -25,9 +24,9 @@ USER_PATH: Final = "/v1/users/{user_id:text}"
 """The path at which a user is erased."""
 
 
-def is_open(scope: Scope) -> bool:
-    """Return whether the route that was found has no personal data, so that a request needs no key."""
-    return FOUND in scope and access_of(scope[FOUND].endpoint) is OPEN
+def is_open(route: Route) -> bool:
+    """Return whether a route has no personal data, so that a request needs no key."""
+    return access_of(route.endpoint) is OPEN
 
 
 class Paths:
@@ -42,47 +41,41 @@ class Paths:
             else:
                 self._plain.setdefault(route.path, {}).update(dict.fromkeys(route.methods or (), route))
 
-    def refusal(self, scope: Scope) -> Response | None:
-        """Store the route that answers in the scope and return None, or return the refusal if there is none."""
-        scope[FOUND], refusal = self._found(scope)
-        if refusal is None or scope["method"] == "DELETE" or len(scope["path"]) == 1 or scope["path"][-1] != "/":
-            return refusal
-        # A trailing slash is ignored, except for a DELETE, whose path must be exact.
-        shorter = {**scope, "path": scope["path"][:-1], "raw_path": scope.get("raw_path", b"").removesuffix(b"/")}
-        route, refused = self._found(shorter)
-        if refused is None:
-            scope.update(shorter)
-            scope[FOUND] = route
-            return None
-        return refusal
+    def find(self, scope: Scope) -> Route:
+        """Return the route that answers, and store it in the scope with its path parameters. Raises Problem."""
+        route = self._found(scope)
+        if route is None and scope["method"] != "DELETE" and len(scope["path"]) > 1 and scope["path"][-1] == "/":
+            # A trailing slash is ignored, except for a DELETE, whose path must be exact.
+            shorter = {**scope, "path": scope["path"][:-1], "raw_path": scope.get("raw_path", b"").removesuffix(b"/")}
+            if (route := self._found(shorter)) is not None:
+                scope.update(shorter)
+        if route is None:
+            raise self._refusal(scope)
+        scope[FOUND] = route
+        return route
 
-    def denial(self, scope: Scope) -> Response | None:
-        """Return the refusal if the roles of the request's key do not allow the route that was found, or None."""
-        route: Route = scope[FOUND]
-        try:
-            permit_role(scope, route.endpoint)
-        except Problem as denied:
-            return problem(denied.status_code, denied.detail)
+    def _found(self, scope: Scope) -> Route | None:
+        """Return the route that answers, and store its path parameters in the scope."""
+        method, path = scope["method"], scope["path"]
+        if (route := self._plain.get(path, {}).get(method)) is not None:
+            return route
+        for route in self._templates:
+            if method in (route.methods or ()) and (match := route.path_regex.match(path)) and _is_whole(route, scope):
+                scope["path_params"] = match.groupdict()
+                return route
         return None
 
-    def _found(self, scope: Scope) -> tuple[Route | None, Response | None]:
-        """Return the route that answers and store its path parameters in the scope, or return the refusal."""
+    def _refusal(self, scope: Scope) -> Problem:
+        """Return the refusal of a path without a route, or of a method that its routes do not have."""
         method, path = scope["method"], scope["path"]
-        plain = self._plain.get(path, {})
-        if method in plain:
-            return plain[method], None
-        offered = set(plain)
+        offered = set(self._plain.get(path, {}))
         for route in self._templates:
-            if (match := route.path_regex.match(path)) is not None and _is_whole(route, scope):
-                if method in (methods := set(route.methods or ())):
-                    scope["path_params"] = match.groupdict()
-                    return route, None
-                offered |= methods
+            if route.path_regex.match(path) and _is_whole(route, scope):
+                offered |= set(route.methods or ())
         if not offered:
-            return None, problem(HTTPStatus.NOT_FOUND, no_route(method, path))
+            return Problem(HTTPStatus.NOT_FOUND, no_route(method, path))
         allowed = ", ".join(sorted(offered))
-        detail = not_offered(method, path, allowed)
-        return None, problem(HTTPStatus.METHOD_NOT_ALLOWED, detail, headers={"Allow": allowed})
+        return Problem(HTTPStatus.METHOD_NOT_ALLOWED, not_offered(method, path, allowed), headers={"Allow": allowed})
 
 
 async def to_found_route(scope: Scope, receive: Receive, send: Send) -> None:
@@ -111,8 +104,8 @@ def _is_whole(route: Route, scope: Scope) -> bool:
     return route.path != USER_PATH or scope.get("raw_path", b"").count(b"/") == USER_PATH.count("/")
 
 
-def malformed(scope: Scope) -> Response | None:
-    """Return the refusal of a path or a query that is not UTF-8, or None.
+def check_encoding(scope: Scope) -> None:
+    """Refuse a path or a query that is not UTF-8. Raises Problem.
 
     Invalid bytes would all be decoded to the same character, so that different ids would become equal.
     """
@@ -122,5 +115,5 @@ def malformed(scope: Scope) -> Response | None:
         try:
             unquote_to_bytes(part).decode()
         except UnicodeDecodeError:
-            return problem(HTTPStatus.BAD_REQUEST, "the path and the query must be UTF-8, percent-encoded")
-    return None
+            detail = "the path and the query must be UTF-8, percent-encoded"
+            raise Problem(HTTPStatus.BAD_REQUEST, detail) from None

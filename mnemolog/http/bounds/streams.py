@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import contextmanager, nullcontext
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
 from mnemolog.access.principal import PRINCIPAL
 from mnemolog.http.authentication import STREAMS
+from mnemolog.http.problems import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,10 +32,6 @@ UNBUFFERED: Final = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 """The headers of a stream; without them nginx would buffer its events until 4 or 8 KB have arrived."""
 
 
-class TooManyStreams(Exception):
-    """The worker has no stream left for you: ask again in a moment, or another worker."""
-
-
 class Streams:
     """Counts the open streams of a worker."""
 
@@ -43,7 +41,7 @@ class Streams:
         self._open: Counter[str | None] = Counter()
 
     def counted(self, scope: Scope) -> AbstractContextManager[None]:
-        """Count a request for a stream while it is answered. Raises TooManyStreams."""
+        """Count a request for a stream while it is answered. Raises Problem."""
         return self._counted(scope) if scope["path"] in STREAMS else _NOT_COUNTED
 
     @contextmanager
@@ -52,7 +50,8 @@ class Streams:
         tenant = None if principal is None or principal.key_id is None else principal.tenant
         is_full = tenant is not None and self._open[tenant] >= self._most_of_a_tenant
         if is_full or self._open.total() >= self._most:
-            raise TooManyStreams
+            detail = "The worker has no stream left for you: ask again in a moment, or another worker."
+            raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, detail)
         self._open[tenant] += 1
         try:
             yield

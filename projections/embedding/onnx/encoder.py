@@ -8,7 +8,7 @@ import numpy as np
 import onnxruntime
 from tokenizers import Tokenizer
 
-from projections.embedding.onnx.folder import is_quantised_dynamically
+from projections.embedding.onnx.batch import mixes_texts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +42,8 @@ class OnnxEncoder:
         self._inputs = [given.name for given in self._session.get_inputs()]
         outputs = [given.name for given in self._session.get_outputs()]
         self._output = _OF_A_TEXT if folder.pooling == "none" and _OF_A_TEXT in outputs else outputs[0]
-        self._alone = is_quantised_dynamically(folder.model)
+        self._alone = False
+        self._alone = mixes_texts(self.encode)
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return the model's vectors, shape (len(texts), dimensions), which are not of unit length."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from projections.embedding.onnx.folder import is_quantised_dynamically
+from projections.embedding.onnx.batch import mixes_texts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +15,7 @@ _BATCH: Final = 16
 
 
 class FastembedEncoder:
-    """An encoder that turns texts into vectors; each alone if the model is dynamically quantised, like OnnxEncoder."""
+    """An encoder that turns texts into vectors; each alone if the model mixes texts, like OnnxEncoder."""
 
     def __init__(self, model: str, threads: int, *, folder: str = "", cache: str = "") -> None:
         """Load the model from `folder`, else from `cache` (by default FASTEMBED_CACHE_PATH), else download it there.
@@ -36,10 +35,9 @@ class FastembedEncoder:
                 f"name that (fastembed:{model}?folder=/path, or onnx:/path)"
             )
             raise ValueError(detail) from error
-        loaded: Any = self._model.model
-        where, file = getattr(loaded, "_model_dir", None), loaded.model_description.model_file
-        is_alone = where is None or is_quantised_dynamically(Path(where) / file)
-        self._batch = 1 if is_alone else _BATCH
+        self._batch = _BATCH
+        if mixes_texts(self.encode):
+            self._batch = 1
 
     def encode(self, texts: Sequence[str]) -> list[Vectors]:
         """Return a vector for each text."""

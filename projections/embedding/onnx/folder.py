@@ -25,7 +25,6 @@ _MODES: Final = {
 _KNOWN_MODULES: Final = ("Transformer", "Pooling", "Normalize")
 _MOST_TOKENS: Final = 8_192
 _DEFAULT_TOKENS: Final = 512
-_DYNAMIC: Final = b"DynamicQuantizeLinear"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,14 +140,3 @@ def _read(file: Path, default: Any = None) -> Any:  # noqa: ANN401 - any JSON
     if not isinstance(found, type(empty)):
         raise EmbedderUnusable(f"{file} holds no {'list' if default is not None else 'object'}")
     return found
-
-
-def is_quantised_dynamically(model: Path) -> bool:
-    """Return whether a model takes its scale from the whole batch, so that a text's vector depends on the others."""
-    end = b""
-    with model.open("rb") as file:
-        while part := file.read(1 << 20):
-            if _DYNAMIC in end + part:
-                return True
-            end = part[-len(_DYNAMIC) :]
-    return False

@@ -18,6 +18,7 @@ from projections.queries.conditions.fields import STRENGTH, Subject
 from projections.queries.conditions.operators import EQ, IN, NE, NIN, each
 from projections.state.memory import ACTIVE
 from projections.state.places import as_met
+from schemas.bounded_cache import BoundedCache
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, MutableMapping
@@ -51,7 +52,7 @@ class _Column:
     codes: array[int] = field(default_factory=lambda: array("q"))
     values: list[Any] = field(default_factory=list)
     code_of: dict[Hashable, int] = field(default_factory=dict)
-    compared: OrderedDict[tuple[str, Hashable], bytearray] = field(default_factory=OrderedDict)
+    compared: BoundedCache[tuple[str, Hashable], bytearray] = field(default_factory=lambda: BoundedCache(MOST_COMPARED))
     """The outcomes for each of `values`, by operator and wanted value. They stay valid: values are only appended."""
 
     def set(self, row: int, value: Any) -> None:  # noqa: ANN401 - whatever JSON holds
@@ -83,11 +84,9 @@ class _Column:
         if isinstance(wanted, list | dict | tuple):
             return self._compared_from(0, operator, wanted)
         key = operator, _key(wanted)
-        known = self.compared.setdefault(key, bytearray())
+        known = self.compared.get(key) or bytearray()
         known += self._compared_from(len(known), operator, wanted)
-        self.compared.move_to_end(key)
-        if len(self.compared) > MOST_COMPARED:
-            self.compared.popitem(last=False)
+        self.compared.put(key, known)
         return known
 
     def _compared_from(self, first: int, operator: str, wanted: Any) -> bytearray:  # noqa: ANN401 - whatever JSON holds
@@ -237,23 +236,14 @@ class ColumnsByUser:
     """A cache of the users asked about last. Eviction is always safe: the next question reads the fields again."""
 
     def __init__(self, most_memories: int = MOST_MEMORIES) -> None:
-        self._most = most_memories
-        self._users: OrderedDict[Owner, Columns] = OrderedDict()
-        self._sizes: dict[Owner, int] = {}
-        self._memories = 0
+        self._users: BoundedCache[Owner, Columns] = BoundedCache(most_memories)
 
     def of(self, state: UserState) -> Columns:
         """Return the columns of a user's current state."""
         known = self._users.get(state.owner)
         if known is None or not known.follow(state):
-            known = self._users[state.owner] = Columns(state)
-        self._users.move_to_end(state.owner)
-        size = 1 + len(state.memories)
-        self._memories += size - self._sizes.get(state.owner, 0)
-        self._sizes[state.owner] = size
-        while self._memories > self._most and len(self._users) > 1:
-            owner, _ = self._users.popitem(last=False)
-            self._memories -= self._sizes.pop(owner)
+            known = Columns(state)
+        self._users.put(state.owner, known, 1 + len(state.memories))
         return known
 
 

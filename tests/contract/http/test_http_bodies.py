@@ -11,8 +11,9 @@ import pytest_asyncio
 from contract.front_door import FrontDoor, front_door, turn
 
 from mnemolog.access.principal import PRINCIPAL, Principal, Role
-from mnemolog.http.bounds.bodies import FREE_BYTES, MAX_BODY_BYTES, MAX_SMALL_BODY_BYTES, Bodies, NotRead
-from mnemolog.http.bounds.streams import Streams, TooManyStreams
+from mnemolog.http.bounds.bodies import FREE_BYTES, MAX_BODY_BYTES, MAX_SMALL_BODY_BYTES, Bodies
+from mnemolog.http.bounds.streams import Streams
+from mnemolog.http.problems import Problem
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -100,18 +101,18 @@ def parts(*given: bytes, ends: bool = True) -> Receive:
 
 async def test_a_body_that_does_not_end_is_given_up():
     bodies = Bodies(seconds=0.05)
-    with ExitStack() as answered, pytest.raises(NotRead) as error:
+    with ExitStack() as answered, pytest.raises(Problem) as error:
         await bodies.read(EVENTS, parts(b"[", ends=False), answered)
-    assert (error.value.status, bodies.in_flight) == (408, 0)
+    assert (error.value.status_code, bodies.in_flight) == (408, 0)
 
 
 async def test_all_bodies_together_are_bounded_until_they_are_answered():
     bodies, large = Bodies(most_in_flight=1_000), b"x" * (FREE_BYTES + 600)
     with ExitStack() as first:
         await bodies.read(EVENTS, parts(large), first)
-        with ExitStack() as second, pytest.raises(NotRead) as error:
+        with ExitStack() as second, pytest.raises(Problem) as error:
             await bodies.read(EVENTS, parts(large), second)
-        assert error.value.status == 503
+        assert error.value.status_code == 503
         with ExitStack() as second:
             assert await bodies.read(EVENTS, parts(b"x" * FREE_BYTES), second), "a small one goes on"
     with ExitStack() as third:
@@ -128,14 +129,14 @@ async def test_a_request_over_the_budget_is_told_when_to_come_back(door: FrontDo
 
 def refuse_all(_bodies: Bodies, _size: int, _tenant: str | None, _until: ExitStack) -> None:
     """As if other requests had filled the budget."""
-    raise NotRead(503, "full")  # type: ignore[arg-type]
+    raise Problem(503, "full")  # type: ignore[arg-type]
 
 
 async def test_no_more_streams_are_opened_than_a_worker_has():
     streams = Streams(most=1)
     stream: Scope = {"path": "/v1/wakes/stream"}
     with streams.counted(stream):
-        with pytest.raises(TooManyStreams), streams.counted(stream):
+        with pytest.raises(Problem), streams.counted(stream):
             raise AssertionError("a second one was opened")
         with streams.counted({"path": "/v1/events"}):
             pass
@@ -156,7 +157,7 @@ async def test_no_tenant_takes_all_bytes_in_flight():
             if is_read:
                 assert len(await bodies.read(scope, body, answered)) == size
             else:
-                with pytest.raises(NotRead):
+                with pytest.raises(Problem):
                     await bodies.read(scope, body, answered)
     assert bodies.in_flight == 0
 
@@ -167,7 +168,7 @@ async def test_no_tenant_takes_all_streams():
         {"path": "/v1/wakes/stream", PRINCIPAL: Principal(tenant, frozenset({Role.READ}), "k1")} for tenant in "ab"
     )
     with streams.counted(one), streams.counted(other):
-        with pytest.raises(TooManyStreams), streams.counted(one):
+        with pytest.raises(Problem), streams.counted(one):
             raise AssertionError("a second one was opened")
         with streams.counted({"path": "/v1/wakes/stream"}):
             pass

@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import pytest_asyncio
 from contract.front_door import FrontDoor, from_a_worker, front_door, turn
+from starlette.routing import Route
 from support.garbage import garbage
 
+from mnemolog.access.rates import Rates
+from mnemolog.http.authentication import Authentication
 from mnemolog.http.bounds.bodies import MAX_BODY_BYTES
+from mnemolog.http.bounds.paths import Paths
 from mnemolog.http.middleware import Edge
 from mnemolog.worker.metrics import Metrics
 from schemas.log import LogFull, LogUnavailable
@@ -235,8 +239,9 @@ async def test_a_request_that_outlives_the_grace_is_told_so():
     async def send(message: Message) -> None:
         sent.append(message)
 
-    scope = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "scheme": "http", "headers": []}
-    request = asyncio.create_task(Edge(app, Metrics())(scope, receive, send))
+    scope = {"type": "http", "method": "GET", "path": "/docs", "query_string": b"", "scheme": "http", "headers": []}
+    edge = Edge(app, Metrics(), Paths([Route("/docs", endpoint=app)]), Authentication(None, Rates()))
+    request = asyncio.create_task(edge(scope, receive, send))
     await asyncio.sleep(0.01)
     request.cancel()
     await request

