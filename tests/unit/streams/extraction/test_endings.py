@@ -43,8 +43,8 @@ async def test_statements_that_are_alike_but_for_a_value_stay_beside_each_other(
     heads, vectors = load(), await vectors_of(["planted 4 oaks", "planted 3 oaks"])
     sure = heads.statements(["planted 4 oaks"], vectors[:1], [2])
     later = LaterStatement(replace(sure, over=np.full(1, 0.9)), np.ones(1), np.ones(1, np.intp))
-    known = heads.statements(["planted 3 oaks"], vectors[1:], [2])
-    assert heads.scores_of_endings(later, known)[0] > ENDED  # what the model alone would say
+    before = heads.statements(["planted 3 oaks"], vectors[1:], [2])
+    assert heads.scores_of_endings(later, before)[0] > ENDED  # what the model alone would say
 
 
 async def test_what_is_alike_ends_what_it_replaces_if_it_says_so():
