@@ -16,6 +16,7 @@ from mnemolog.http.authentication import Authentication
 from mnemolog.http.bounds.bodies import MAX_BODY_BYTES
 from mnemolog.http.bounds.paths import Paths
 from mnemolog.http.middleware import Edge
+from mnemolog.http.permissions import OPEN, declare
 from mnemolog.worker.metrics import Metrics
 from schemas.log import LogFull, LogUnavailable
 
@@ -239,6 +240,7 @@ async def test_a_request_that_outlives_the_grace_is_told_so():
     async def send(message: Message) -> None:
         sent.append(message)
 
+    declare(app, OPEN)
     scope = {"type": "http", "method": "GET", "path": "/docs", "query_string": b"", "scheme": "http", "headers": []}
     edge = Edge(app, Metrics(), Paths([Route("/docs", endpoint=app)]), Authentication(None, Rates()))
     request = asyncio.create_task(edge(scope, receive, send))
