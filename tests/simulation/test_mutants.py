@@ -23,7 +23,7 @@ FOUND_BY = {
     "the transport commits past records in work": 2,
     "a shard moves its offset before it folds": 46,
     "the fold counts void decisions": 2,
-    "a shard loses what a failed commit took back": 4,
+    "a shard loses what a failed commit took back": 44,
     "a command is decided before what came before it": 2,
     "a command is decided without what is not folded yet": 94,
     "a command that the log refused is answered as decided": 10,
