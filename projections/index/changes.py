@@ -55,8 +55,8 @@ class ChangeReader:
     async def read(self, batch: Mapping[Owner, Sequence[str]], encoding: Encoding | None = None) -> Changes:
         """Return the changes to write for a batch, with an encoding's vectors, or else the serving ones.
 
-        They are read in steps; a memory that changes between two of them is marked, and written again. Raises as the
-        source.
+        They are read in steps; a memory that changes between two of them is marked, and written again. Users whose
+        partition is released meanwhile are left out. Raises as the source.
         """
         return await in_turns(self._reading(batch, encoding))
 
@@ -67,6 +67,9 @@ class ChangeReader:
         for owner, ids in batch.items():
             entries, gone = found[owner] = [], {}
             for begin in range(0, len(ids), READ_A_STEP):
+                if not self._source.is_held(owner):
+                    del found[owner]
+                    break
                 more, others = self._source.split(owner, ids[begin : begin + READ_A_STEP], encoding)
                 entries += more
                 gone |= others

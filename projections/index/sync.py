@@ -167,7 +167,8 @@ class IndexSync:
             raise
         finally:
             self._pending.end()
-        self._note_written(batch, doubts)
+        self._pending.add_all({owner: ids for owner, ids in batch.items() if owner not in changes})
+        self._note_written({owner: ids for owner, ids in batch.items() if owner in changes}, doubts)
 
     def _note_written(self, batch: Mapping[Owner, Sequence[str]], doubts: int) -> None:
         """Note an acknowledged batch; `doubts` is the number of doubts when it began.

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from projections.partitions.receiver import copy_of
+from projections.shard.errors import ShardDamaged
 from projections.shard.shard import Shard
 from schemas.identity import Owner, partition_owner
 from schemas.topics import partition_of
@@ -64,9 +65,21 @@ class Generation:
             return not owner.is_global and partition_of(owner.key, self._partitions) == partition
 
         path = path or path_in(self.folder, partition)
-        return Shard(path, self._log, partition, self._on_change, belongs=belongs)
+        return _whole(lambda: Shard(path, self._log, partition, self._on_change, belongs=belongs))
 
     def open_globals(self) -> Shard:
         """Open the shard of the global memories of all tenants. Raises ShardDamaged, ShardUnavailable."""
         path = self.folder / "globals.sqlite"
-        return Shard(path, self._log, 0, self._on_change, belongs=lambda owner: owner.is_global, holds_globals=True)
+
+        def belongs(owner: Owner) -> bool:
+            return owner.is_global
+
+        return _whole(lambda: Shard(path, self._log, 0, self._on_change, belongs=belongs, holds_globals=True))
+
+
+def _whole(opened: Callable[[], Shard]) -> Shard:
+    """Return a shard, opened a second time if its file turns out to be damaged: the second time sets the file aside."""
+    try:
+        return opened()
+    except ShardDamaged:
+        return opened()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
@@ -19,6 +18,7 @@ from projections.shard.rows.damage import LedgerDamaged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
+    from pathlib import Path
 
     from projections.partitions.assignment import Assignment, Lease
     from projections.partitions.generation import Generation
@@ -88,6 +88,8 @@ class Takeover:
         self.receiver: ShardReceiver | None = None
         """The receiver that fetches shards from other workers; None if there are no others."""
         self.fold_processes = FoldProcesses(log, shards.partitions)
+        self._unforgotten: set[Path] = set()
+        """The files that were given up before the listener could be told whose they were."""
         self._globals_opened = False
         self._globals_opening = asyncio.Lock()
 
@@ -126,7 +128,7 @@ class Takeover:
             finally:  # also when this is cancelled, or the lease has ended: it is open, and may soon be held again
                 self._assignment.put_back(partition, shard)
             if lease.is_valid:
-                self._shards.listener.mark_missed(shard)
+                self._mark_missed(shard)
                 self._assignment.hold(partition, shard)
 
     async def fold_globals(self) -> None:
@@ -139,10 +141,17 @@ class Takeover:
                 await self._start_over_if_strange(self._shards.globals)
                 await self._shards.globals.catch_up()
                 await self._require_whole(self._shards.globals)
-                self._shards.listener.mark_missed(self._shards.globals)
+                self._mark_missed(self._shards.globals)
                 self._globals_opened = True
                 self._assignment.hold_globals()
         await self._shards.globals.catch_up()
+
+    def _mark_missed(self, shard: Shard) -> None:
+        """Report that a shard is about to be held; one whose damaged file was given up is forgotten first."""
+        if shard.path in self._unforgotten:
+            self._unforgotten.remove(shard.path)
+            self._shards.listener.forget(shard.ledger.owners())
+        self._shards.listener.mark_missed(shard)
 
     async def contradicted(self) -> list[int]:
         """Return the partitions held that heads kept elsewhere contradict; all, or -1, where it is global memories."""
@@ -187,8 +196,10 @@ class Takeover:
 
     def _give_up(self, shard: Shard) -> None:
         """Close a shard that is no longer used; code that still refers to it sees that it is retired."""
-        with suppress(ShardDamaged):  # then the same users come back with what is folded anew
+        try:
             self._shards.listener.forget(shard.ledger.owners())
+        except ShardDamaged:  # who its users are is known when it is folded anew
+            self._unforgotten.add(shard.path)
         shard.retired = True
         shard.close()
 

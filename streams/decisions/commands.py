@@ -409,10 +409,11 @@ def _meant(said: Statement, active: list[Memory], vectors: Mapping[str, bytes]) 
     If no memory has enough of them, return those that fill the slot for which the order asks: "forget where I live".
     """
     what = _OWN.sub("", said.content).casefold()
+    whole = re.compile(rf"(?<![a-z0-9]){re.escape(what)}(?![a-z0-9])" if what else r"(?!)")
     words = matching.cached_keywords(_OWN.sub("", said.content)) or matching.cached_keywords(said.content)
     named = matching.cached_keywords(" ".join(_NAMED.findall(said.content))) & words
     shares = {
-        m.memory_id: 1.0 if what in m.content.casefold() else len(words & has) / max(1, len(words))
+        m.memory_id: 1.0 if whole.search(m.content.casefold()) else len(words & has) / max(1, len(words))
         for m in active
         if named <= (has := matching.cached_keywords(m.content))
     }

@@ -209,13 +209,16 @@ def end_keys(words: tuple[str, ...]) -> Iterator[tuple[object, ...]]:
 
 
 def ends(newer: str, older: str) -> bool:
-    """Return whether a statement contradicts an earlier one of the same user."""
+    """Return whether a statement contradicts an earlier one of the same user.
+
+    Of what is now a favourite the one before is none any more; "my favourite cup is broken" only remarks on it.
+    """
     one, other = content_words(newer), content_words(older)
     if one == other:
         return False
     if _comparable(one) and _comparable(other) and _denies(one, other):
         return True
-    if (favourite := _favourite(one)) is not None and favourite == _favourite(other):
+    if (favourite := _favourite(one)) is not None and favourite == _favourite(other) and _of_now(one) != one:
         return True
     one, other = _of_now(one), _of_now(other)
     return _comparable(one) and _comparable(other) and _other_number(one, other)

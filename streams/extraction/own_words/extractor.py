@@ -71,7 +71,7 @@ SHORT_LIVED: Final = 0.3
 _USER: Final = re.compile(r"^(?:User|用户)")
 _ASKED: Final = re.compile(r"^(?:[^:()]{1,40}: )?\([^()]{1,200}\) ")
 """The question before an answer, and the speaker before it."""
-_NAME: Final = re.compile(r"(?<=[a-z,] )[A-Z][a-z]\w*")
+_NAME: Final = re.compile(r"[A-Z]\w+")
 _WORD: Final = re.compile(r"[A-Z]\w+")
 log = logging.getLogger("mnemolog")
 _HAPPENED: Final = frozenset({"confession", "fight", "date", "gift", "milestone"})
@@ -530,7 +530,7 @@ def _of_one(one: Proposal, about: str, kept: str | None) -> Proposal:
 def _may_end(one: Proposal, text: str, known: Known) -> bool:
     """Return whether a statement may be about the same as what is known: by whose it is, and about whom."""
     whose = subject_of(known.about)
-    if one.about and one.attribute and known.attribute:  # the key decides
+    if one.about and known.attribute and (one.attribute or subject_of(one.about) != whose):  # the key decides
         return False
     if len(terms(_ASKED.sub("", known.text))) < FEW_TERMS:  # "I won't.": of what is not known
         return False
@@ -541,9 +541,11 @@ def _may_end(one: Proposal, text: str, known: Known) -> bool:
 
 
 def _names(text: str, known: Known) -> bool:
-    """Return whether a text has whom a known memory is about, or a name in it: Rex of "My dog Rex is 12"."""
-    whom = (known.about or "").casefold()
-    return whom in text.casefold() or not {*_NAME.findall(known.text)}.isdisjoint(_WORD.findall(text))
+    """Return whether a text has whom a known memory is about, or the name behind that: Rex of "My dog Rex is 12"."""
+    about = (known.about or "").casefold()
+    at = known.text.casefold().find(f"{about} ")
+    name = None if at < 0 else _NAME.match(known.text, at + len(about) + 1)
+    return about in text.casefold() or (name is not None and name.group() in _WORD.findall(text))
 
 
 def _content(kept: _Kept) -> str:

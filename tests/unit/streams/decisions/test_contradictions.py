@@ -40,6 +40,7 @@ BESIDE = [
     ("My favourite food is ramen", "My favourite drink is ramune"),
     ("My favourite colours are blue and green", "My favourite colours are red and pink"),
     ("Anna's favourite food is ramen", "Anna's favourite food is pho"),
+    ("My favourite cup is the blue one", "My favourite cup is broken"),
 ]
 
 

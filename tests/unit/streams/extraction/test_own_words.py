@@ -505,3 +505,16 @@ def test_a_plan_ends_what_lies_ahead_and_not_what_is_so(day: date, is_ended: boo
 )
 def test_a_value_is_denied_by_what_stands_before_it(text: str, value: str, expected: bool):  # noqa: FBT001
     assert denies_value(text, value) is expected
+
+
+@each(
+    ("known", "said", "is_ended"),
+    [
+        (Known(memory_id="m1", text="My dog Rex is 12.", about="dog", attribute="age"), "Rex died yesterday.", True),
+        (Known(memory_id="m1", text="User's sister works at Google.", about="sister"), "I quit Google.", False),
+        (Known(memory_id="m1", text="My father drives a Honda.", about="father"), "I sold my Honda.", False),
+    ],
+)
+def test_what_is_said_of_somebody_ends_nothing_about_another(known: Known, said: str, is_ended: bool):  # noqa: FBT001
+    kept = asyncio.run(OwnWordsHere([known]).extract(window_of(said))).proposals
+    assert any("m1" in one.ends for one in kept) == is_ended
