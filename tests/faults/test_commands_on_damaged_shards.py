@@ -81,6 +81,7 @@ def test_what_the_log_has_taken_is_decided_when_the_shard_is_folded_anew(folder:
         assert b"give the same command again" in done.stderr
         assert run(folder, "remember", "likes chess", "--user", "u1").returncode == 0
     assert b"folded anew" in done.stderr
+    assert run(folder, "drain").returncode == 0  # it may have been accepted only, while its shard was folded
     assert b"likes chess" in run(folder, "memories", "--user", "u1").stdout
 
 
