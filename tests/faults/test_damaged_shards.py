@@ -106,6 +106,17 @@ async def test_a_page_that_was_changed_before_a_start_hinders_its_partition_alon
     assert path.with_name(f"{path.name}.damaged").exists()
 
 
+@pytest.mark.parametrize("encryption", ["on", "off"])
+async def test_a_worker_starts_although_the_shard_of_global_memories_is_damaged(tmp_path: Path, encryption: str):
+    async with running(tmp_path, encryption=encryption) as worker:
+        await live_through(worker)
+        before, path = await worker.shards.users.digests(), worker.shards.globals.path
+    flip_pages(path)
+    async with running(tmp_path, encryption=encryption) as worker, http_of(worker) as http:
+        await until_answered(lambda: memories(http, LIN.user_id))
+        assert await worker.shards.users.digests() == before
+
+
 async def test_while_a_damaged_shard_is_folded_anew_the_others_are_answered_and_everything_names_it(tmp_path: Path):
     async with running(tmp_path) as worker, http_of(worker) as http:
         await live_through(worker)

@@ -60,6 +60,19 @@ async def test_an_index_is_behind_until_it_has_the_changes_of_the_users_that_it_
     assert not index_sync.is_behind
 
 
+async def test_users_whose_partition_is_released_while_a_batch_is_read_stay_pending(
+    index: FallibleIndex, index_sync: IndexSync, monkeypatch: pytest.MonkeyPatch
+):
+    held = iter((True, False))
+    index_sync.mark_dirty(OWNER, [COFFEE.memory_id])
+    with monkeypatch.context() as patched:
+        patched.setattr(index_sync._source, "is_held", lambda _owner: next(held, False))
+        await index_sync.flush()
+    assert [call for call in index.calls if call] == []
+    await index_sync.flush()
+    assert [call for call in index.calls if call] == [[COFFEE.memory_id]]
+
+
 async def test_what_cannot_be_written_stays_pending(index: FallibleIndex, index_sync: IndexSync):
     index_sync.mark_dirty(OWNER, [COFFEE.memory_id])
     index.is_down = True
