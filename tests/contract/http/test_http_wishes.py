@@ -125,6 +125,12 @@ async def test_the_value_of_a_slot_is_forgotten_if_a_question_names_it(door: Fro
     assert len(await memories_of(door, "w15")) == 1
 
 
+async def test_a_word_within_another_names_no_memory(door: FrontDoor):
+    states = await say(door, "w16", "I studied education in Leeds.", "Forget my cat.")
+    assert states[1]["reason"] == NONE_MEANT
+    assert len(await memories_of(door, "w16")) == 1
+
+
 async def test_what_several_memories_or_none_say_is_left_to_the_hand(door: FrontDoor):
     states = await say(
         door, "w8", "My sister Anna lives in Rome.", "My brother Ben lives in Rome.", "Forget about Rome."
