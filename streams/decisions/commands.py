@@ -409,11 +409,10 @@ def _meant(said: Statement, active: list[Memory], vectors: Mapping[str, bytes]) 
     If no memory has enough of them, return those that fill the slot for which the order asks: "forget where I live".
     """
     what = _OWN.sub("", said.content).casefold()
-    whole = re.compile(rf"(?<![a-z0-9]){re.escape(what)}(?![a-z0-9])" if what else r"(?!)")
     words = matching.cached_keywords(_OWN.sub("", said.content)) or matching.cached_keywords(said.content)
     named = matching.cached_keywords(" ".join(_NAMED.findall(said.content))) & words
     shares = {
-        m.memory_id: 1.0 if whole.search(m.content.casefold()) else len(words & has) / max(1, len(words))
+        m.memory_id: 1.0 if _has(m.content.casefold(), what) else len(words & has) / max(1, len(words))
         for m in active
         if named <= (has := matching.cached_keywords(m.content))
     }
@@ -426,6 +425,17 @@ def _meant(said: Statement, active: list[Memory], vectors: Mapping[str, bytes]) 
     if len(near) > 1 and near[0][0] - near[1][0] >= CLEARLY:
         return [m for m in found if m.memory_id == near[0][1]]
     return found
+
+
+def _has(text: str, what: str) -> bool:
+    """Return whether a text has words as a whole: "education" has no "cat"."""
+    at = text.find(what) if what else -1
+    while at >= 0:
+        around = f"{text[at - 1 : at]}{text[at + len(what) : at + len(what) + 1]}"
+        if not any(sign.isascii() and sign.isalnum() for sign in around):
+            return True
+        at = text.find(what, at + 1)
+    return False
 
 
 def _forget(draft: Draft, subject: str, memory: Memory, reason: str) -> None:

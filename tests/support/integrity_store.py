@@ -277,6 +277,8 @@ def _edited(offset: int, record: Stored) -> Edited:
 
 def _reworded(value: bytes) -> bytes | None:
     """Return a record in clear with another word in it, None for a record that is sealed."""
+    if not value.startswith(codec.MARKER):  # what is sealed may have the bytes of a word by chance
+        return None
     for word, other in _CHANGED.items():
         if word in value:
             return value.replace(word, other)

@@ -14,7 +14,8 @@ from mnemolog.http.routing import query_faults, routes
 from mnemolog.http.tool_definitions import CALLER_FIELDS
 
 MISSING: Final = (
-    'MCP needs a package that this server does not have: run pip install "mnemolog[mcp]" there, and start it again'
+    "MCP needs a package that this server does not have: install mnemolog there with the extra mcp "
+    "(in a checkout pip install '.[mcp]'), and start it again"
 )
 router = routes("mcp", access=OF_MODELS, checks_query=False)  # not in the OpenAPI document
 

@@ -68,7 +68,7 @@ class PublishedTurns:
         ).fetchall()
         turns = [_turn_of(t, at) for _, t, at in rows]
         return [
-            (place, _with_words(turn, wishes_of(turn.message.content).kept) if turn.message.role == "user" else turn)
+            (place, _with_words(turn, wishes_of(turn.message.content).told) if turn.message.role == "user" else turn)
             for (place, _, _), turn in zip(rows, turns, strict=True)
         ]
 
@@ -157,11 +157,17 @@ def _turn_of(body: bytes, recorded_at: str) -> Turn:
 
 
 def _kept(turns: Sequence[Turn]) -> list[Turn | None]:
-    """Return the kept parts of consecutive turns, None for a turn of which nothing is kept."""
+    """Return the kept parts of consecutive turns, None for a turn of which nothing is kept.
+
+    A sentence that asks to forget something is not among them, because it says once more what is to be forgotten.
+    """
     texts = kept_of([(turn.message.role == "user", turn.message.content) for turn in turns])
+    shown = [
+        wishes_of(text).told if turn.message.role == "user" else text for turn, text in zip(turns, texts, strict=True)
+    ]
     return [
         None if not text and turn.message.content else _with_words(turn, text)
-        for turn, text in zip(turns, texts, strict=True)
+        for turn, text in zip(turns, shown, strict=True)
     ]
 
 

@@ -70,13 +70,13 @@ _DAYS_IN_BRACKETS: Final = re.compile(r"\s?[（(]\d{4}(?:-\d\d){0,2}(?:(?: to |�
 """The days in brackets that the rules add after "last week"."""
 ANY: Final = "*"
 """Stands for any value: "User quit their job"."""
-_I: Final = r"^(?:the )?(?:user|i)(?: has| have)? (?:now |just |recently )?"
+_I: Final = r"^(?:the )?(?:user|i)(?: has| have)? (?:now |just |recently |finally |officially )?"
 _NO_MORE: Final = r"(?:is |am |does |do )?(?:no longer|not)"
 _REST: Final = r"(?P<value>[^,;]{1,60}?)(?: any ?more| any longer| at all| after all)?[.!]*$"
 _WO: Final = r"^(?:用户|我)(?:们)?(?:已经|现在|目前|后来|今年)*"
 _ZH: Final = r"(?P<value>[^,。;、]{1,20}?)"
 _LATELY: Final = (
-    r"(?: (?:today|yesterday|recently|again|for good|(?:last|this) (?:week|month|year|summer|winter|spring|autumn|fall)"
+    r"(?: (?:today|yesterday|recently|again|for good|(?:last|this) [A-Za-z]{3,9}"
     r"|(?:on|in) [A-Z]\w{2,9}|in \d{4}|(?:a|one|two|three|\d{1,2}|a few) (?:days?|weeks?|months?|years?) ago))?[.!]*$"
 )
 _ZH_LATELY: Final = (

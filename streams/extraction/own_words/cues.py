@@ -82,6 +82,11 @@ def is_instead(text: str) -> bool:
     return _CUES["instead"].search(text) is not None
 
 
+def is_ended(text: str) -> bool:
+    """Return whether a sentence has a word for an end: "stopped", 不再."""
+    return _CUES["ended"].search(text) is not None
+
+
 def is_retraction(text: str) -> bool:
     """Return whether a sentence says that the one before it was no earnest."""
     return _CUES["retracted"].match(text) is not None

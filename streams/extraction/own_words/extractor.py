@@ -60,6 +60,8 @@ OF_CLAUSE: Final = 0.6
 """The least `lasting` of a clause that has its whole sentence kept for long."""
 OVER: Final = 0.5
 """The least `over` of what is kept for what it ends."""
+OF_ITS_OWN: Final = 0.3
+"""The least `over` of a sentence that is not joined to the one before it, so that it ends what it names."""
 CHANGE: Final = 0.1
 """The least `over` of a sentence whose clauses are looked at for what is over."""
 ALONE: Final = 0.6
@@ -263,7 +265,7 @@ class OwnWords(RulesLineage):
             carries = one.behind is not None and heard.alone < ALONE
             lives = one.before is not None or bool(one.lives_from) or carries
             found = one if lives or one.is_certain or heard.own >= OF_SPEAKER else replace(one, keys=())
-            if one.behind is not None and carries and not one.keys:
+            if one.behind is not None and carries and not one.keys and not _is_change_of_its_own(one, heard.over):
                 found = _carrying(found, one.behind)
             if unnamed(one.said) and not (found.before or found.asked or in_first_person(one.said)):
                 score, found = min(score, SHORT_LIVED), replace(found, is_brief=True)  # of whom is not known
@@ -316,6 +318,11 @@ class OwnWords(RulesLineage):
             if score >= OF_CLAUSE and kept >= KEPT:
                 one.score, one.says_something = max(one.score, score), True
                 one.statement = replace(one.statement, asks=False)
+
+
+def _is_change_of_its_own(one: Statement, over: float) -> bool:
+    """Return whether a sentence says that something is over, and of what: "Rufus died." after "We moved to Bath."."""
+    return over >= OF_ITS_OWN and unnamed(one.said) is None and len(terms(one.said)) >= FEW_TERMS
 
 
 def _away(error: EmbedderUnavailable) -> Outage:
@@ -442,7 +449,8 @@ def _fits(last: _Kept, one: _Kept) -> bool:
         return is_free and (one.is_lasting or is_short)
     is_terse = min(_width(last.statement.said), _width(one.statement.said)) <= SHORT
     lasts = last.is_lasting and one.is_lasting and not (first or then)
-    return lasts and is_short and is_terse and min(last.alone, one.alone) < SURE
+    both_change = last.is_change and one.is_change  # then each ends something else
+    return lasts and is_short and is_terse and not both_change and min(last.alone, one.alone) < SURE
 
 
 def _proposals(kept: _Kept, window: Window) -> list[Proposal]:

@@ -357,7 +357,7 @@ async def test_a_server_without_the_extra_says_what_to_install_and_serves_the_re
         refused = await http(up.url, "POST", "/mcp", json=LIST, headers=JSON)
         assert refused.status_code == 501
         assert refused.json()["detail"] == MISSING
-        assert 'pip install "mnemolog[mcp]"' in MISSING
+        assert "pip install '.[mcp]'" in MISSING
         assert (await http(up.url, "GET", "/v1/tools")).status_code == 200
     finally:
         code, said = up.end(signal.SIGTERM)

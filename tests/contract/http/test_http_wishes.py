@@ -125,6 +125,19 @@ async def test_the_value_of_a_slot_is_forgotten_if_a_question_names_it(door: Fro
     assert len(await memories_of(door, "w15")) == 1
 
 
+async def test_what_is_asked_to_be_forgotten_is_not_shown_by_the_wish_itself(door: FrontDoor):
+    for user, told, wish in (
+        ("w17", "I have diabetes.", "Please forget that I have diabetes. I like tea."),
+        ("w18", "我有糖尿病。", "请忘掉我有糖尿病。"),
+    ):
+        await say(door, user, told, wish)
+        for word in ("diabetes", "糖尿病"):
+            found = await door.post("/v1/search", {"user_id": user, "query": word})
+            assert not [one for one in found.json()["results"] if word in one["content"]]
+    left = await door.post("/v1/search", {"user_id": "w17", "query": "tea"})
+    assert any("tea" in one["content"] for one in left.json()["results"])
+
+
 async def test_a_word_within_another_names_no_memory(door: FrontDoor):
     states = await say(door, "w16", "I studied education in Leeds.", "Forget my cat.")
     assert states[1]["reason"] == NONE_MEANT

@@ -52,6 +52,8 @@ async def test_what_is_alike_ends_what_it_replaces_if_it_says_so():
         ("I prefer dark mode", "I prefer light mode now"),
         ("My rent is 950 euros", "My rent is now 1,050 euros"),
         ("我每周三上瑜伽课", "我现在每周五上瑜伽课"),
+        ("I am learning Spanish", "I stopped learning Spanish"),
+        ("我在学钢琴", "我不学钢琴了"),
     ]
     for known, said in pairs:
         [found] = await Endings(vectors_of, load()).of([said], [known])

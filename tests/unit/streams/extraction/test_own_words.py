@@ -518,3 +518,16 @@ def test_a_value_is_denied_by_what_stands_before_it(text: str, value: str, expec
 def test_what_is_said_of_somebody_ends_nothing_about_another(known: Known, said: str, is_ended: bool):  # noqa: FBT001
     kept = asyncio.run(OwnWordsHere([known]).extract(window_of(said))).proposals
     assert any("m1" in one.ends for one in kept) == is_ended
+
+
+def test_each_change_of_a_turn_ends_what_it_names():
+    car, spanish = "I own a blue Honda Civic.", "I am learning Spanish."
+    known = [Known(memory_id="car", text=car), Known(memory_id="spanish", text=spanish)]
+    said = "I sold the Honda. I stopped learning Spanish."
+    kept = asyncio.run(OwnWordsHere(known).extract(window_of(said))).proposals
+    assert [(one.content, one.ends) for one in kept] == [
+        ("I sold the Honda.", ("car",)),
+        ("I stopped learning Spanish.", ("spanish",)),
+    ]
+    after_a_key = asyncio.run(OwnWordsHere().extract(window_of("We moved to Cornwall. Rufus died."))).proposals
+    assert [one.content for one in after_a_key][-1] == "Rufus died."
