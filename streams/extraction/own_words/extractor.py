@@ -61,7 +61,7 @@ OF_CLAUSE: Final = 0.6
 OVER: Final = 0.5
 """The least `over` of what is kept for what it ends."""
 OF_ITS_OWN: Final = 0.3
-"""The least `over` of a sentence that is not joined to the one before it, so that it ends what it names."""
+"""The least `over` of a sentence that is not joined to one before it with a key, so that it ends what it names."""
 CHANGE: Final = 0.1
 """The least `over` of a sentence whose clauses are looked at for what is over."""
 ALONE: Final = 0.6
@@ -259,14 +259,17 @@ class OwnWords(RulesLineage):
             raise _away(error) from error
 
     async def _scored(self, statements: Sequence[Statement]) -> list[_Kept]:
-        kept = []
+        kept: list[_Kept] = []
+        says_key = False
         for one, heard in zip(statements, await self._heard(statements), strict=True):
             score = heard.lasting
             carries = one.behind is not None and heard.alone < ALONE
             lives = one.before is not None or bool(one.lives_from) or carries
             found = one if lives or one.is_certain or heard.own >= OF_SPEAKER else replace(one, keys=())
-            if one.behind is not None and carries and not one.keys and not _is_change_of_its_own(one, heard.over):
+            is_apart = says_key and _is_change_of_its_own(one, heard.over)
+            if one.behind is not None and carries and not one.keys and not is_apart:
                 found = _carrying(found, one.behind)
+            says_key = bool(one.keys)
             if unnamed(one.said) and not (found.before or found.asked or in_first_person(one.said)):
                 score, found = min(score, SHORT_LIVED), replace(found, is_brief=True)  # of whom is not known
             says_something = heard.kept >= KEPT
