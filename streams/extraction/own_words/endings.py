@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from projections.embedding.heads import LaterStatement, Statements
 from projections.text.analyser import tokens
+from schemas.bounded_cache import BoundedCache
 from streams.extraction.own_words.cues import is_ended, is_instead, words_of
 from streams.extraction.own_words.splitting import parts_of
 
@@ -60,7 +60,7 @@ class Endings:
         """`embed` is the built-in encoder's."""
         self._embed = embed
         self._heads = heads
-        self._kept: OrderedDict[str, _Read] = OrderedDict()
+        self._kept: BoundedCache[str, _Read] = BoundedCache(MOST_KEPT)
 
     async def of(self, said: Sequence[str], known: Sequence[str]) -> list[NDArray[np.bool_]]:
         """Return for each statement which of the known texts it ends. Raises EmbedderUnavailable."""
@@ -92,19 +92,16 @@ class Endings:
 
     async def _read(self, texts: Sequence[str]) -> tuple[Statements, list[set[str]]]:
         """Return what the heads tell of known texts, and their words; those of the last ones from memory."""
-        missing = [text for text in dict.fromkeys(texts) if text not in self._kept]
-        read: dict[str, _Read] = {}
-        if missing:
+        distinct = dict.fromkeys(texts)
+        read = {text: kept for text in distinct if (kept := self._kept.get(text)) is not None}
+        if missing := [text for text in distinct if text not in read]:
             vectors, words = await self._embed(missing), [words_of(text) for text in missing]
             of_missing = self._heads.statements(missing, vectors, [len(one) for one in words])
             rows = zip(vectors, of_missing.over.tolist(), of_missing.lasting.tolist(), words, strict=True)
-            read = {text: _Read(*row) for text, row in zip(missing, rows, strict=True)}
-        found = [read.get(text) or self._kept[text] for text in texts]
-        self._kept.update(read)
-        for text in texts:
-            self._kept.move_to_end(text)
-        while len(self._kept) > MOST_KEPT:
-            self._kept.popitem(last=False)
+            for text, row in zip(missing, rows, strict=True):
+                read[text] = _Read(*row)
+                self._kept.put(text, read[text])
+        found = [read[text] for text in texts]
         vectors = np.stack([one.vector for one in found])
         over, lasting = np.array([one.over for one in found]), np.array([one.lasting for one in found])
         counts = np.array([len(one.words) for one in found], np.intp)

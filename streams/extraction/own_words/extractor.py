@@ -74,7 +74,6 @@ _USER: Final = re.compile(r"^(?:User|用户)")
 _ASKED: Final = re.compile(r"^(?:[^:()]{1,40}: )?\([^()]{1,200}\) ")
 """The question before an answer, and the speaker before it."""
 _NAME: Final = re.compile(r"[A-Z]\w+")
-_WORD: Final = re.compile(r"[A-Z]\w+")
 log = logging.getLogger("mnemolog")
 _HAPPENED: Final = frozenset({"confession", "fight", "date", "gift", "milestone"})
 """The events that end nothing: they are added to what happened before."""
@@ -556,7 +555,7 @@ def _names(text: str, known: Known) -> bool:
     about = (known.about or "").casefold()
     at = known.text.casefold().find(f"{about} ")
     name = None if at < 0 else _NAME.match(known.text, at + len(about) + 1)
-    return about in text.casefold() or (name is not None and name.group() in _WORD.findall(text))
+    return about in text.casefold() or (name is not None and name.group() in _NAME.findall(text))
 
 
 def _content(kept: _Kept) -> str:
