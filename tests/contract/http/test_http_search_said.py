@@ -340,12 +340,13 @@ async def test_a_question_that_was_asked_before_is_no_evidence(door: FrontDoor):
 
 
 async def test_what_takes_the_place_of_a_turn_comes_before_it_unless_the_past_is_asked_for(door: FrontDoor):
-    await say(door, "n-1", "I live in Lisbon near the river.", "newer")
-    door.clock.ahead += timedelta(hours=1)
-    await say(door, "n-2", "I live in Oslo.", "newer", session_id="newer-later")
+    day = (door.clock.now() - timedelta(days=2)).date()
+    await say(door, "n-1", "I live in Lisbon near the river.", "newer", occurred_at=f"{day}T09:00:00Z")
+    at_noon = {"occurred_at": f"{day}T12:00:00Z", "session_id": "newer-later"}
+    await say(door, "n-2", "I live in Oslo.", "newer", **at_noon)
     results = await search(door, "newer", "live in near the river")
     assert [result.get("turn_id") for result in results[:2]] == [None, "n-1"]
     assert results[1]["superseded_by"] == results[0]["memory_id"]
     assert results[0]["score"] >= results[1]["score"]
-    past = await search(door, "newer", "live in near the river today")
+    past = await search(door, "newer", f"live in near the river on {day}")
     assert past[0].get("turn_id") == "n-1"
