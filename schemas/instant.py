@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol
 
 _RFC3339: Final = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d))?", re.ASCII | re.IGNORECASE)
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND: Final = timedelta(microseconds=1)
 YEARS: Final = range(1000, 9001)
 """Accepted years: days before and after a time in them are still valid times."""
 END_OF_DAY: Final = "T23:59:59Z"
@@ -54,6 +56,11 @@ def read_instant(value: object) -> datetime:
 def instant(moment: datetime | None) -> str | None:
     """Return a time as RFC 3339 in UTC, ending in Z; None stays None."""
     return None if moment is None else moment.isoformat().replace("+00:00", "Z")
+
+
+def microseconds(moment: datetime) -> int:
+    """Return an instant as microseconds since 1970, exactly."""
+    return (moment - EPOCH) // MICROSECOND
 
 
 def shown_day(occurred_at: str, formed_at: str | None) -> str:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
-from projections.index.embedded.table import microseconds
 from projections.state.lifetime import are_over
 from projections.state.memory import ACTIVE
 from projections.state.provenance import provenance_of
 from projections.turns import ITEMS_A_STEP
 from projections.user_cache import UserCache
+from schemas.instant import microseconds
 from schemas.vocabulary.words import DOCUMENT, SHOWN
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 import numpy as np
 
-from projections.index.embedded.table import microseconds
+from schemas.instant import microseconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Final, assert_never
 
 from immutables import Map
 
+from schemas.instant import EPOCH, MICROSECOND, microseconds
 from schemas.messages.wakes import ReminderCancelled, ReminderScheduled, WakeConfigured, WakeRaised
 
 LEAST_EVERY_SECONDS: Final = 1
 MOST_EVERY_SECONDS: Final = 366 * 86_400
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _NEVER: Final = datetime.max.replace(tzinfo=UTC)
-_MICROSECOND: Final = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,11 +93,6 @@ def due_reminders(wakes: Wakes, as_of: datetime) -> list[ReminderScheduled]:
     return sorted(due, key=lambda reminder: (reminder.due_at, reminder.reminder_id))
 
 
-def microseconds(moment: datetime) -> int:
-    """Return an instant as microseconds since the epoch."""
-    return (moment - _EPOCH) // _MICROSECOND
-
-
 def since(wakes: Wakes, configured: WakeConfigured) -> datetime:
     """Return the instant after which slots are due: that of the configuration, or of the newest slot raised."""
     return max(configured.envelope.occurred_at, wakes.last_slot or configured.envelope.occurred_at)
@@ -111,6 +105,6 @@ def _slot(configured: WakeConfigured, moment: datetime, ahead: int) -> datetime:
     """
     period = round((configured.every_seconds or 0) * 1_000_000)
     try:
-        return _EPOCH + (microseconds(moment) // period + ahead) * period * _MICROSECOND
+        return EPOCH + (microseconds(moment) // period + ahead) * period * MICROSECOND
     except OverflowError:
         return _NEVER

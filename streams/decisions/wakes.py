@@ -16,10 +16,10 @@ from projections.state.wakes import (
     due_reminders,
     due_slot,
     is_periodic,
-    microseconds,
     since,
 )
 from schemas.identity import reminder_id_of, wake_id_of
+from schemas.instant import microseconds
 from schemas.messages.decision import MAX_CHANGES
 from schemas.messages.wakes import (
     CancelReminder,

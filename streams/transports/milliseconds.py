@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MOST = (datetime(9001, 1, 1, tzinfo=UTC) - _EPOCH) // timedelta(milliseconds=1)
-_LEAST = (datetime(1, 1, 2, tzinfo=UTC) - _EPOCH) // timedelta(milliseconds=1)
+from schemas.instant import EPOCH
+
+_MOST = (datetime(9001, 1, 1, tzinfo=UTC) - EPOCH) // timedelta(milliseconds=1)
+_LEAST = (datetime(1, 1, 2, tzinfo=UTC) - EPOCH) // timedelta(milliseconds=1)
 
 
 def to_ms(instant: datetime) -> int:
     """Return whole milliseconds since 1970 UTC, as Kafka counts."""
-    return (instant - _EPOCH) // timedelta(milliseconds=1)
+    return (instant - EPOCH) // timedelta(milliseconds=1)
 
 
 def from_ms(milliseconds: int) -> datetime:
@@ -19,4 +20,4 @@ def from_ms(milliseconds: int) -> datetime:
 
     A producer's own time may be anything, such as microseconds. The readers of such a record put it aside.
     """
-    return _EPOCH + timedelta(milliseconds=min(max(milliseconds, _LEAST), _MOST))
+    return EPOCH + timedelta(milliseconds=min(max(milliseconds, _LEAST), _MOST))

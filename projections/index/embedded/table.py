@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from datetime import UTC, datetime, timedelta
 from itertools import repeat
 from typing import TYPE_CHECKING, Final
 
@@ -13,6 +12,7 @@ from projections.index.embedded.bm25 import Bm25
 from projections.index.embedded.vector_block import VectorBlock
 from projections.index.protocol import NO_VECTORS, SCORE_DIGITS, Leg, Legs, VectorRows
 from schemas import telemetry
+from schemas.instant import microseconds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from projections.index.embedded.bm25 import Mask, Scores
     from projections.index.protocol import Hit, IndexEntry, IndexQuery
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 _FIRST_ROWS = 16
 _COLUMNS = ("agent_id", "kind", "category", "memory_type", "source_type")
 _BYTES_OF_A_ROW = 400
@@ -177,8 +175,3 @@ class UserTable:
         if block is None:
             block = self._blocks[model, dimensions] = VectorBlock(dimensions, self._expected_rows)
         return block
-
-
-def microseconds(moment: datetime) -> int:
-    """Return an instant as microseconds since 1970, exactly."""
-    return (moment - _EPOCH) // _MICROSECOND

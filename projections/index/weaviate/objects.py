@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from projections.index.remote.object_ids import owner_id
+from schemas.instant import microseconds
 
 if TYPE_CHECKING:
     from projections.index.protocol import IndexEntry, IndexQuery
 
 COLUMNS: Final = ("agent_id", "kind", "category", "memory_type", "source_type")
 _NO_VALUE: Final = ""
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND: Final = timedelta(microseconds=1)
 
 
 def exactly(value: str | None) -> str:
     """Return a value as it is stored: Weaviate drops white space at the ends, and None must not be a value."""
     return _NO_VALUE if value is None else f"={value}="
-
-
-def microseconds(moment: datetime) -> int:
-    """Return microseconds since 1970."""
-    return (moment - _EPOCH) // _MICROSECOND
 
 
 def object_properties(entry: IndexEntry, copy: int) -> dict[str, Any]:

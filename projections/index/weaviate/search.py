@@ -15,9 +15,10 @@ from projections.index.protocol import Legs
 from projections.index.remote.hits import ordered, semantic_hit
 from projections.index.remote.object_ids import owner_id, partition_name
 from projections.index.weaviate.collection import SEARCH_SECONDS, WeaviateCollection, unless_missing
-from projections.index.weaviate.objects import accepted_values, exactly, microseconds
+from projections.index.weaviate.objects import accepted_values, exactly
 from projections.index.weaviate.schema import vector_name
 from schemas import telemetry
+from schemas.instant import microseconds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

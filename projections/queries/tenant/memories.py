@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from projections.shard.rows.memories import memory_of_row
@@ -12,6 +12,7 @@ from projections.shard.tables import connect_to_read
 from projections.state.lifetime import IS_ACTIVE_SQL, sql_instant
 from projections.state.memory import ACTIVE
 from schemas.identity import Owner
+from schemas.instant import microseconds
 from schemas.vocabulary.words import DOCUMENT
 
 if TYPE_CHECKING:
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
     from projections.state.memory import Memory
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND: Final = timedelta(microseconds=1)
 _SHOWN: Final = (
     "from (select owner, memory_id, cast(body as text) as body from memories)"  # noqa: S608 - our own words
     f" where owner >= :first and owner < :end and {IS_ACTIVE_SQL}"
@@ -83,7 +82,10 @@ def places(path: Path, wanted: Wanted, first: int) -> list[Place]:
     query = f"select {importance}, {accessed}, memory_id {_SHOWN} order by 1 desc, 2 desc, 3 limit :count"
     with closing(connect_to_read(path)) as connection:
         rows = connection.execute(query, {**wanted.parameters, "count": first}).fetchall()
-    return [Place(-weight, -_microseconds(accessed), memory_id) for weight, accessed, memory_id in rows]
+    return [
+        Place(-weight, -microseconds(datetime.fromisoformat(accessed)), memory_id)
+        for weight, accessed, memory_id in rows
+    ]
 
 
 def counts(path: Path, wanted: Wanted) -> list[tuple[str, str, int]]:
@@ -147,7 +149,3 @@ def _narrowing(by: Grouping) -> str:
         return own
     met = f"select 1 from json_each(body, '$.met_in') as met where json_extract(met.value, '{_ELSEWHERE[by]}') = :{by}"  # noqa: S608 - our own words
     return f"({own} or exists({met}))"
-
-
-def _microseconds(text: str) -> int:
-    return (datetime.fromisoformat(text) - _EPOCH) // _MICROSECOND

@@ -17,12 +17,12 @@ import numpy as np
 
 from projections.embedding.languages import language_of
 from projections.index.embedded.bm25 import Bm25, RowsOfTokens
-from projections.index.embedded.table import microseconds
 from projections.shard.turn_statistics import USER_ROLE
 from projections.text.analyser import tokens
 from projections.text.forms import forms_of
 from projections.user_cache import UserCache
 from schemas.inputs.decoding import effective_time
+from schemas.instant import microseconds
 from schemas.topics import ARTICLES, CONVERSATIONS, SCREENSHOTS
 from schemas.vocabulary.words import SHOWN
 

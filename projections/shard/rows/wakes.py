@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Final
 from immutables import Map
 
 from projections.shard.tables import name_of
-from projections.state.wakes import NO_WAKES, Wakes, microseconds, next_due
+from projections.state.wakes import NO_WAKES, Wakes, next_due
 from schemas import codec
 from schemas.identity import Owner
+from schemas.instant import microseconds
 from schemas.messages.wakes import ReminderCancelled, ReminderScheduled, WakeConfigured, WakeRaised
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ from support.judged import Judged
 from support.rankings import Shares, rank
 
 from projections.dates.questions import Span
-from projections.index.embedded.table import microseconds
 from projections.index.protocol import Hit, Legs
 from projections.queries.ranking import (
     FORM_WEIGHT,
@@ -30,6 +29,7 @@ from projections.queries.ranking import (
     scale,
     turn_scores,
 )
+from schemas.instant import microseconds
 
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
 FUSED = 1 - IMPORTANCE_WEIGHT - RECENCY_WEIGHT
