@@ -190,10 +190,10 @@ class Settings(BaseModel):
 
     @property
     def makes_turn_vectors(self) -> bool:
-        """Whether turns get vectors for queries in other languages: as set, else if no encoder uses an endpoint."""
+        """Whether turns get vectors for queries in other languages: as set, else if the encoder uses no endpoint."""
         if self.turn_vectors is not None:
             return self.turn_vectors
-        return all(one.kind != ENDPOINT for one in read_choice(self.embedding_model).values())
+        return read_choice(self.embedding_model).kind != ENDPOINT
 
     @property
     def has_model(self) -> bool:
@@ -405,8 +405,7 @@ def _check_embedder(settings: Settings) -> None:
         chosen = read_choice(settings.embedding_model)
     except EmbedderUnusable as error:
         raise SettingsError(f"{PREFIX}EMBEDDING_MODEL {error}") from None
-    asks = any(choice.kind == ENDPOINT for choice in chosen.values())
-    if asks and not (settings.embedding_base_url or settings.embedding_api_key):
+    if chosen.kind == ENDPOINT and not (settings.embedding_base_url or settings.embedding_api_key):
         raise SettingsError(f"{PREFIX}EMBEDDING_MODEL needs {PREFIX}EMBEDDING_BASE_URL or {PREFIX}EMBEDDING_API_KEY")
 
 

@@ -27,11 +27,11 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from train_heads import vectors_of
 
-from projections.embedding.languages import language_of
 from projections.index.embedded.bm25 import Bm25
 from projections.profile.persons_asked import persons_asked
 from projections.queries.relevance import CASES, DIRECTION_SCALE, FEATURES, FILE, SPEAKS_FOR, Measured, Relevance
 from projections.text.analyser import terms, tokens
+from projections.text.measure import language_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -105,7 +105,7 @@ async def checked(
     call_seconds = 1.5 * CALL_SECONDS if calls else 0.0
     embedding = (
         (masked(settings.embedding_base_url or OPENAI_URL), "EMBEDDING_BASE_URL", REACH_SECONDS + call_seconds)
-        if _is_endpoint(settings)
+        if read_choice(settings.embedding_model).kind == ENDPOINT
         else (settings.embedding_model, "EMBEDDING_MODEL", _LOAD_SECONDS)
     )
     checks = [
@@ -347,20 +347,15 @@ async def _model(settings: Settings, *, calls: bool) -> Check:
 async def _embedder(settings: Settings, *, calls: bool) -> Check:
     if settings.embedding_model == "builtin":
         return Check("embedder", ok=True, detail="builtin, on this machine")
-    if not _is_endpoint(settings):
-        return await _encoders(settings)
+    if read_choice(settings.embedding_model).kind != ENDPOINT:
+        return await _encoder(settings)
     url, key = settings.embedding_base_url or OPENAI_URL, revealed(settings.embedding_api_key)
     reached = await _endpoint("embedder", url, key, settings.embedding_model, "EMBEDDING")
     return await called_embedder(settings) if calls and reached.ok else reached
 
 
-def _is_endpoint(settings: Settings) -> bool:
-    """Return whether an endpoint is the only embedder."""
-    return [one.kind for one in read_choice(settings.embedding_model).values()] == [ENDPOINT]
-
-
-async def _encoders(settings: Settings) -> Check:
-    """Embed a text of each language with the encoders on this machine, and those that they are combined with."""
+async def _encoder(settings: Settings) -> Check:
+    """Embed texts with the encoder on this machine."""
     try:
         embedder = make_embedder(settings)
     except SettingsError as error:
@@ -372,8 +367,7 @@ async def _encoders(settings: Settings) -> Check:
         return Check("embedder", ok=False, detail=str(error), advice=advice)
     finally:
         await embedder.close()
-    lengths = " and ".join(str(length) for length in dict.fromkeys(map(len, vectors)))
-    return Check("embedder", ok=True, detail=f"{embedder.model}: {lengths} dimensions")
+    return Check("embedder", ok=True, detail=f"{embedder.model}: {vectors.shape[1]} dimensions")
 
 
 async def _endpoint(name: str, url: str, key: str | None, model: str, prefix: str) -> Check:

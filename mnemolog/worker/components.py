@@ -33,8 +33,7 @@ if TYPE_CHECKING:
 
     from mnemolog.settings import Settings
     from mnemolog.worker.metrics import Metrics
-    from projections.embedding.embedder import Embedder, Encoder
-    from projections.embedding.languages import LanguageEmbedder
+    from projections.embedding.embedder import ClosableEmbedder, Embedder
     from projections.index.adapter import IndexAdapter
     from projections.index.protocol import Index, LoadEntries
     from projections.queries.queries import Queries
@@ -140,16 +139,15 @@ def index_maker(settings: Settings) -> Callable[[LoadEntries], Index]:
     return partial(adapter.make, config)
 
 
-def make_encoder(settings: Settings, encoder: str) -> Encoder | LanguageEmbedder:
+def make_encoder(settings: Settings, encoder: str) -> ClosableEmbedder:
     """Return an embedder by its name, written as in EMBEDDING_MODEL. Raises EmbedderUnusable."""
-    needs_endpoint = any(one.kind == ENDPOINT for one in read_choice(encoder).values())
-    if needs_endpoint and not (settings.embedding_base_url or settings.embedding_api_key):
+    if read_choice(encoder).kind == ENDPOINT and not (settings.embedding_base_url or settings.embedding_api_key):
         raise EmbedderUnusable(f"needs {PREFIX}EMBEDDING_BASE_URL or {PREFIX}EMBEDDING_API_KEY")
     endpoint = Endpoint(settings.embedding_base_url or OPENAI_URL, revealed(settings.embedding_api_key) or "none")
     return factory.make_embedder(encoder, endpoint)
 
 
-def make_embedder(settings: Settings) -> Encoder | LanguageEmbedder:
+def make_embedder(settings: Settings) -> ClosableEmbedder:
     """Return the configured embedder. Raises SettingsError if its files or packages are missing."""
     if settings.embedding_base_url or settings.embedding_api_key:
         # A reembedding may name a model of the endpoint; loading the client then would block the event loop.
@@ -173,10 +171,9 @@ def make_contexts(settings: Settings, queries: Queries, embedder: Embedder) -> C
 def episode_threshold(settings: Settings, model: str) -> float:
     """Return the least cosine of a relevant episode: the configured one, or the value measured for the serving encoder.
 
-    A choice of one encoder for each language uses the scale of the built-in one. Luna's 0.7 is the default for encoders
-    that were not measured here.
+    Luna's 0.7 is the default for encoders that were not measured here.
     """
-    if "similarity_threshold" not in settings.model_fields_set and model.rpartition(",")[2] == BUILTIN:
+    if "similarity_threshold" not in settings.model_fields_set and model == BUILTIN:
         return RELEVANT
     return settings.similarity_threshold
 

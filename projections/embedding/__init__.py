@@ -5,7 +5,6 @@
    program that runs there. `builtin` is always available, and `use` runs it. `onnx` runs models in a folder.
 3. `openai` calls any OpenAI-compatible endpoint, and `shared_requests` combines the texts of several callers.
    `long_texts` defines how much of a text both read.
-4. `languages` combines one encoder for each language with the multilingual one; `anchors` bring their cosines to a
-   common scale.
-5. `serving` is the current embedder; `question_views` returns the vectors of questions, or none while it is away.
+4. `serving` is the current embedder; `question_views` returns the vectors of questions, or none while it is away.
+   `anchors` are texts that tell on which scale an encoder's cosines are.
 """

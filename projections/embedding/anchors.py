@@ -1,4 +1,4 @@
-"""Anchors: statements and questions about them in both languages, which bring two encoders' cosines to one scale."""
+"""Anchors: statements and questions about them in both languages, by which cosines of encoders are compared."""
 
 from __future__ import annotations
 

@@ -3,7 +3,6 @@
 builtin
 onnx:/path/of/a/folder?pooling=cls&query=query:%20
 fastembed:BAAI/bge-small-en-v1.5?folder=/path/of/its/files
-en=onnx:/a,zh=onnx:/b            one for each language, the built-in one for the rest and between languages
 text-embedding-3-small           anything else is a model behind an OpenAI-compatible endpoint
 
 Every command reads the settings, so this module loads nothing that computes or connects.
@@ -16,14 +15,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl, unquote
 
-from projections.embedding.anchors import LANGUAGES
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 BUILTIN: Final = "builtin"
 ENDPOINT: Final = "endpoint"
-_LANGUAGE: Final = re.compile(r"([a-z]{2})=(.+)")
+_OF_A_LANGUAGE: Final = re.compile(r"[a-z]{2}=")
 _KINDS: Final = ("onnx", "fastembed")
 
 
@@ -41,24 +38,10 @@ class Choice:
     options: Mapping[str, str] = field(default_factory=dict)
 
 
-def read_choice(text: str) -> dict[str, Choice]:
-    """Return the encoders by language; `""` means every language. Raises EmbedderUnusable."""
-    if not _LANGUAGE.match(text):
-        return {"": _one(text)}
-    found: dict[str, Choice] = {}
-    for part in text.split(","):
-        match = _LANGUAGE.fullmatch(part.strip())
-        if match is None or match[1] not in LANGUAGES:
-            raise EmbedderUnusable(f"{part.strip()!r} must begin with a language, {' or '.join(LANGUAGES)}, and =")
-        if match[1] in found:
-            raise EmbedderUnusable(f"names two encoders for {match[1]}")
-        found[match[1]] = _one(match[2])
-        if found[match[1]].kind == BUILTIN:
-            raise EmbedderUnusable(f"{match[1]}=builtin: the built-in encoder takes what is left already")
-    return found
-
-
-def _one(text: str) -> Choice:
+def read_choice(text: str) -> Choice:
+    """Return the encoder that a text names. Raises EmbedderUnusable."""
+    if _OF_A_LANGUAGE.match(text):
+        raise EmbedderUnusable("names an encoder for one language, and one encoder serves all: leave out the language")
     kind, colon, rest = text.partition(":")
     if text == BUILTIN:
         return Choice(BUILTIN, BUILTIN)

@@ -51,10 +51,8 @@ class Embedder(Protocol):
         """The model's name; travels with every vector."""
         ...
 
-    async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors | Sequence[Vectors]:
+    async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:
         """Return float32 unit vectors, shape (texts, dimensions). Raises EmbedderUnavailable or EmbedderRefused.
-
-        Vectors of several lengths are returned as a list; only vectors of the same length are comparable.
 
         `urgent` means that these texts are questions for which a caller waits: they precede background work, and get
         the model's prefix for questions.
@@ -64,23 +62,6 @@ class Embedder(Protocol):
 
 class ClosableEmbedder(Embedder, Protocol):
     """An embedder that its creator must close."""
-
-    async def close(self) -> None:
-        """End its process, or close its connections."""
-        ...
-
-
-class Encoder(Protocol):
-    """An embedder whose vectors all have the same length, and that its creator must close."""
-
-    @property
-    def model(self) -> str:
-        """See `Embedder.model`."""
-        ...
-
-    async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:
-        """See `Embedder.embed`."""
-        ...
 
     async def close(self) -> None:
         """End its process, or close its connections."""

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 from projections.embedding.builtin import BuiltinEmbedder
 from projections.embedding.choice import BUILTIN, ENDPOINT, EmbedderUnusable, read_choice
 from projections.embedding.encoder_process import EncoderProcess
-from projections.embedding.languages import LanguageEmbedder
 from projections.embedding.local import LocalEmbedder
 from projections.embedding.onnx.folder import read_folder
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from projections.embedding.choice import Choice
-    from projections.embedding.embedder import Encoder
+    from projections.embedding.embedder import ClosableEmbedder
 
 _FASTEMBED_OPTIONS: Final = ("query", "passage", "folder", "cache")
 _PACKAGES: Final = {"onnx": ("onnxruntime", "tokenizers"), "fastembed": ("fastembed",)}
@@ -32,17 +31,9 @@ class Endpoint:
     api_key: str
 
 
-def make_embedder(text: str, endpoint: Endpoint) -> Encoder | LanguageEmbedder:
+def make_embedder(text: str, endpoint: Endpoint) -> ClosableEmbedder:
     """Return the embedder, which starts or connects at first use. Raises EmbedderUnusable."""
-    chosen = read_choice(text)
-    if "" in chosen:
-        return _make(chosen[""], endpoint)
-    return LanguageEmbedder(
-        {language: _make(choice, endpoint) for language, choice in chosen.items()}, BuiltinEmbedder()
-    )
-
-
-def _make(choice: Choice, endpoint: Endpoint) -> Encoder:
+    choice = read_choice(text)
     if choice.kind == BUILTIN:
         return BuiltinEmbedder()
     if choice.kind == ENDPOINT:

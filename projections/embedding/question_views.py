@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from projections.embedding.embedder import Embedder
-    from projections.embedding.languages import View
+    from projections.embedding.serving import View
 
 log = logging.getLogger("mnemolog")
 
@@ -35,7 +35,7 @@ class QuestionViews:
         """Whether a question is trying the embedder while it is away."""
 
     async def of(self, question: str) -> Sequence[View]:
-        """Return the view of a question in each space of memories; none while the embedder is away.
+        """Return the embedder's views of a question, as `views_of`; none while the embedder is away.
 
         Raises EmbedderRefused.
         """

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from projections.embedding.languages import LanguageEmbedder, View
 from projections.embedding.local import LocalEmbedder
 from schemas import telemetry
 
@@ -14,6 +13,14 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from projections.embedding.embedder import Embedder, Vectors
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A question as an encoder sees it: its unit vector."""
+
+    model: str
+    vector: Vectors
 
 
 class ServingEmbedder:
@@ -32,7 +39,7 @@ class ServingEmbedder:
         """The name of the current model."""
         return self.current.model
 
-    async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors | Sequence[Vectors]:
+    async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:
         """See `Embedder.embed`; if the embedder is replaced meanwhile, the texts are embedded again."""
         while True:
             asked = self.current
@@ -46,20 +53,18 @@ async def load(embedder: Embedder) -> None:
     """Load the models that run on this machine; endpoints are not called. Raises EmbedderUnavailable."""
     if isinstance(embedder, ServingEmbedder):
         await load(embedder.current)
-    elif isinstance(embedder, LanguageEmbedder):
-        await asyncio.gather(*map(load, embedder.encoders))
     elif isinstance(embedder, LocalEmbedder):
         await embedder.load()
 
 
 async def views_of(embedder: Embedder, question: str) -> Sequence[View]:
-    """Return the view of a question in each space of an embedder. Raises EmbedderUnavailable, EmbedderRefused."""
+    """Return an embedder's view of a question, during a switch also the former one's. Raises as `Embedder.embed`."""
     if not isinstance(embedder, ServingEmbedder):
-        return await _views(embedder, question)
+        return [await _view(embedder, question)]
     current, former = embedder.current, embedder.former
     # The former first: an index that is switched between the two calls matches one of them.
     both = [current] if former is None or former is current else [former, current]
-    return [view for one in both for view in await _views(one, question)]
+    return [await _view(one, question) for one in both]
 
 
 def is_outdated(embedder: Embedder, views: Sequence[View]) -> bool:
@@ -70,11 +75,9 @@ def is_outdated(embedder: Embedder, views: Sequence[View]) -> bool:
     return bool(views) and embedder.model not in {view.model for view in views}
 
 
-async def _views(embedder: Embedder, question: str) -> Sequence[View]:
+async def _view(embedder: Embedder, question: str) -> View:
     with _span_of(embedder):
-        if isinstance(embedder, LanguageEmbedder):
-            return await embedder.views(question)
-        return [View(embedder.model, (await embedder.embed([question], urgent=True))[0])]
+        return View(embedder.model, (await embedder.embed([question], urgent=True))[0])
 
 
 def _span_of(embedder: Embedder) -> AbstractContextManager[telemetry.Span]:
@@ -84,7 +87,6 @@ def _span_of(embedder: Embedder) -> AbstractContextManager[telemetry.Span]:
     return telemetry.span(f"embeddings {model}", asked, kind="client")
 
 
-def multilingual(embedder: Embedder) -> Embedder:
-    """Return the encoder for all languages, which is the shared one of a LanguageEmbedder."""
-    current = embedder.current if isinstance(embedder, ServingEmbedder) else embedder
-    return current.shared if isinstance(current, LanguageEmbedder) else current
+def current(embedder: Embedder) -> Embedder:
+    """Return the embedder that serves now."""
+    return embedder.current if isinstance(embedder, ServingEmbedder) else embedder

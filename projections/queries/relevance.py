@@ -5,9 +5,8 @@ does not depend on the others: how near the meaning is, which share of the quest
 names whom the question names. A logistic function of these is fitted by `tools/fit_relevance.py` to labelled pairs: its
 value is the share of such results that are about the question.
 
-What different encoders call near differs, and the anchors tell how far. As between the languages of one index
-(`languages.py`): by a line through what has nothing to do with each other, and a question with what answers it, an
-encoder's cosines are brought to the built-in one's.
+What different encoders call near differs, and the anchors tell how far. By a line through what has nothing to do with
+each other, and a question with what answers it, an encoder's cosines are brought to the built-in one's.
 """
 
 from __future__ import annotations
@@ -22,10 +21,9 @@ import orjson
 
 from projections.embedding.anchors import LANGUAGES, QUESTIONS, STATEMENTS
 from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable
-from projections.embedding.languages import far_and_near
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
@@ -179,11 +177,9 @@ class ReferenceScale:
 
 
 async def _far_and_near(encoder: Embedder, language: str) -> tuple[float, float]:
+    """Return the mean cosines of unrelated anchors, and of questions with their answers."""
     # As urgent as a question, for one waits.
     statements = await encoder.embed(STATEMENTS[language], urgent=True)
-    questions = await encoder.embed(QUESTIONS[language], urgent=True)
-    return far_and_near(_table(questions) @ _table(statements).T)
-
-
-def _table(vectors: Vectors | Sequence[Vectors]) -> Vectors:
-    return np.stack(list(vectors))
+    cosines = await encoder.embed(QUESTIONS[language], urgent=True) @ statements.T
+    mine = np.eye(len(cosines), dtype=bool)
+    return float(cosines[~mine].mean()), float(cosines[mine].mean())

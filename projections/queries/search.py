@@ -17,11 +17,11 @@ from projections.dates.questions import named_span
 from projections.dates.reader import may_name_time
 from projections.embedding.embedder import EmbedderUnavailable
 from projections.embedding.question_views import QuestionViews
-from projections.embedding.serving import is_outdated, multilingual, views_of
+from projections.embedding.serving import current, is_outdated, views_of
 from projections.embedding.stored_vector import vector_of
 from projections.index.centre import centre_of
 from projections.index.embedded.state_search import search_state
-from projections.index.protocol import NO_VECTORS, SCORE_DIGITS, IndexQuery, Leg, Legs, VectorRows
+from projections.index.protocol import NO_VECTORS, IndexQuery, Leg, Legs, VectorRows
 from projections.profile.slot_question import filling, slot_asked, was_then
 from projections.profile.upcoming import asks_for_plans, when
 from projections.queries.conditions.columns import Columns, ColumnsByUser
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     from projections.dates.questions import Span
     from projections.embedding.embedder import Embedder, Vectors
-    from projections.embedding.languages import View
+    from projections.embedding.serving import View
     from projections.index.centre import Centre
     from projections.index.embedded.bm25 import Mask
     from projections.partitions.held import Held
@@ -321,27 +321,21 @@ class MemoryVectors:
     def comparable(
         self, view: View, owner: Owner, memories: Sequence[Memory], known: Mapping[str, Vectors] = NO_VECTORS
     ) -> dict[str, Vectors]:
-        """Return the vectors of an owner's memories that a view is compared with."""
-        found = self.of(view.model, owner, memories, known)
-        return {memory_id: vector for memory_id, vector in found.items() if len(vector) == len(view.vector)}
+        """Return the vectors of an owner's memories that a view is compared with; those that are not known are read.
 
-    def of(
-        self, encoder: str, owner: Owner, memories: Sequence[Memory], known: Mapping[str, Vectors]
-    ) -> dict[str, Vectors]:
-        """Return an encoder's vectors of an owner's memories, of any length; those that are not known are read."""
+        They are of its encoder, and of its length: the vectors of an endpoint may have had another one.
+        """
         found = {memory.memory_id: known[memory.memory_id] for memory in memories if memory.memory_id in known}
-        unknown = [memory for memory in memories if memory.memory_id not in known]
-        if not unknown:
-            return found
-        logged = self._shards.of(owner).ledger.vectors(owner).among([memory.memory_id for memory in unknown])
-        encoding = self._shards.encoding
-        for memory in unknown:
-            vector, model = logged.get(memory.memory_id), memory.embedding_model
-            if encoding is not None and (own := encoding.vector(owner, memory)) is not None:
-                vector, model = own, encoding.model
-            if vector is not None and model == encoder:
-                found[memory.memory_id] = vector_of(vector)
-        return found
+        if unknown := [memory for memory in memories if memory.memory_id not in known]:
+            logged = self._shards.of(owner).ledger.vectors(owner).among([memory.memory_id for memory in unknown])
+            encoding = self._shards.encoding
+            for memory in unknown:
+                vector, model = logged.get(memory.memory_id), memory.embedding_model
+                if encoding is not None and (own := encoding.vector(owner, memory)) is not None:
+                    vector, model = own, encoding.model
+                if vector is not None and model == view.model:
+                    found[memory.memory_id] = vector_of(vector)
+        return {memory_id: vector for memory_id, vector in found.items() if len(vector) == len(view.vector)}
 
 
 class IndexSearch:
@@ -368,7 +362,7 @@ class IndexSearch:
         self._questions = QuestionViews(embedder)
         self._scale = ReferenceScale()
         self.turn_index = TurnIndex()
-        encoder = partial(multilingual, embedder) if makes_turn_vectors else None
+        encoder = partial(current, embedder) if makes_turn_vectors else None
         self.turn_vectors = TurnVectorMaking(shards, encoder, self.turn_index)
         self._turn_meaning = TurnMeaning(encoder, self.turn_vectors)
         self._columns = ColumnsByUser()
@@ -381,11 +375,11 @@ class IndexSearch:
         return held.shard.turns.last_zone(held.owner) or self._zone
 
     async def views(self, query: str) -> Sequence[View]:
-        """Return a query's view in each space that memories have. Raises EmbedderUnavailable, EmbedderRefused."""
+        """Return the embedder's views of a query, as `views_of`. Raises EmbedderUnavailable, EmbedderRefused."""
         return await views_of(self._embedder, query)
 
     async def views_if_there(self, query: str) -> Sequence[View]:
-        """Return a query's view in each space; none while the embedder is away. Raises EmbedderRefused."""
+        """Return the embedder's views of a query; none while the embedder is away. Raises EmbedderRefused."""
         return await self._questions.of(query)
 
     async def past_state(self, held: Held, as_of: datetime) -> UserState:
@@ -457,7 +451,7 @@ class IndexSearch:
             self._memory_rows.count(some.owner, some.table)
         found = _once(found)
         forms = forms_asked(question.text)
-        centres = {some.owner: self._centres(asked, some) for some in found}
+        centres = {some.owner: self._centre(asked, some) for some in found}
         parts = [
             replace(
                 _shares(some, turns, forms, span, slots),
@@ -483,7 +477,7 @@ class IndexSearch:
             not views,
             spoken(question.text),
             named,
-            await self._scale.of(multilingual(self._embedder)) if views else (1.0, 0.0),
+            await self._scale.of(current(self._embedder)) if views else (1.0, 0.0),
             question.text,
             _asking(views),
             passed,
@@ -492,37 +486,32 @@ class IndexSearch:
         if question.hops == 1 or not (best := pool.best(HOP_MEMORIES)):
             return pool
         best = [found for found in best if found.ranked.score >= HOP_SCORE * best[0].ranked.score]
-        mine = centres.get(held.owner, ())
-        hop = self._hop(asked, pool, best, mine[0][1] if len(views) == 1 and mine else None)
+        hop = self._hop(asked, pool, best, centres.get(held.owner))
         # without turns: the memories that came from those that match are shown already
         further, _ = await self._hits(hop, None, sees)
         return pool.with_hop(further)
 
-    def _centres(self, asked: Asked, found: Candidates) -> list[tuple[Rows, Centre]]:
-        """Return the centres of an owner's memories among the hits, each with the rows it is of, one a view.
+    def _centre(self, asked: Asked, found: Candidates) -> tuple[Rows, Centre] | None:
+        """Return the centre of an owner's memories among the hits, with the rows that it is of; None without any.
 
-        Those of screenshots and articles take no part: texts of another form have something else in common. There are
+        Those of screenshots and articles take no part: texts of another form have something else in common. There is
         none while one encoder takes another's place.
         """
-        views = asked.views
-        if len({view.model for view in views}) > 1:
-            return []
+        if len(asked.views) != 1:
+            return None
+        view = asked.views[0]
         rows = np.flatnonzero((found.places != _NONE) & ~found.table.screens(found.rows))
         if not len(rows):
-            return []
-        if len(views) == 1 and isinstance(found.vectors, VectorRows):
-            return [(rows, centre_of(found.vectors.at(found.places[rows]), views[0]))]
-        memories = {found.memories[row].memory_id: row for row in rows.tolist()}
-        vectors = self.vectors.of(
-            views[0].model, found.owner, [found.memories[row] for row in rows.tolist()], found.vectors
+            return None
+        if isinstance(found.vectors, VectorRows):
+            return rows, centre_of(found.vectors.at(found.places[rows]))
+        row_of = {found.memories[row].memory_id: row for row in rows.tolist()}
+        vectors = self.vectors.comparable(
+            view, found.owner, [found.memories[row] for row in rows.tolist()], found.vectors
         )
-        centres = []
-        for view in views:
-            seen = {i: vector for i, vector in vectors.items() if len(vector) == len(view.vector)}
-            if seen:
-                of = np.array([memories[i] for i in seen], np.intp)
-                centres.append((of, centre_of(np.stack(list(seen.values())), view)))
-        return centres
+        if not vectors:
+            return None
+        return np.array([row_of[i] for i in vectors], np.intp), centre_of(np.stack(list(vectors.values())))
 
     def _with_slots(
         self, held: Held, found: Candidates, asked: Asked, sees: Callable[[Memory], bool]
@@ -561,7 +550,7 @@ class IndexSearch:
         rows = found.table.rows(state, shown)
         return found.beside(_others(rows, found)), {i: filled[i] for i in shown}, passed
 
-    def _hop(self, asked: Asked, pool: Pool, best: list[Found], centre: Centre | None) -> Asked:
+    def _hop(self, asked: Asked, pool: Pool, best: list[Found], centre: tuple[Rows, Centre] | None) -> Asked:
         """Return the second search: the rarest words of the best memories, and what they mean besides the usual."""
         words = Counter(
             {
@@ -574,9 +563,8 @@ class IndexSearch:
             words = Counter({word: weight * pool.turns.words.rarity(word) for word, weight in words.items()})
         new = [word for word, _ in words.most_common() if word not in asked.tokens][:HOP_WORDS]
         known = pool.vectors if len(asked.views) == 1 else {}
-        views = (
-            asked.views if asked.past is not None else [self._toward(view, best, centre, known) for view in asked.views]
-        )
+        toward = partial(self._toward, best=best, centre=centre and centre[1], known=known)
+        views = asked.views if asked.past is not None else list(map(toward, asked.views))
         return replace(asked, tokens=tuple(new), views=views)
 
     def _toward(
@@ -698,7 +686,7 @@ class IndexSearch:
         return columns.meeting(condition, asked.question.as_of or asked.now)
 
     async def _legs(self, held: Held, state: UserState, query: IndexQuery, asked: Asked) -> Legs:
-        """Search the index by the words and by each view; a memory is in one space, and found by one view at most."""
+        """Search the index by the words and by each view; a memory is of one encoder, and found by one view at most."""
         views = asked.views
         if len(views) <= 1:
             return await self._search(held, state, query, is_past=asked.past is not None)
@@ -708,12 +696,7 @@ class IndexSearch:
         ]
         is_past = asked.past is not None
         found = [await self._search(held, state, one, is_past=is_past) for one in queries]
-        hits = [
-            hit._replace(score=round(view.score(hit.score), SCORE_DIGITS))
-            for view, legs in zip(views, found, strict=True)
-            for hit in legs.semantic
-        ]
-        hits.sort(key=lambda hit: (-hit.score, hit.memory_id))
+        hits = sorted((hit for legs in found for hit in legs.semantic), key=lambda hit: (-hit.score, hit.memory_id))
         vectors = {memory_id: vector for legs in found for memory_id, vector in legs.vectors.items()}
         return Legs(keyword=found[0].keyword, semantic=tuple(hits[: query.limit]), vectors=vectors)
 
@@ -782,13 +765,12 @@ def _named(
     return [replace(one, named=mask) for one, mask in zip(parts, held, strict=True)], said
 
 
-def _hubness(found: Candidates, centres: list[tuple[Rows, Centre]]) -> Scored | None:
+def _hubness(found: Candidates, centre: tuple[Rows, Centre] | None) -> Scored | None:
     """Return how much nearer than others each is to the centre of what was found."""
-    if not centres:
+    if centre is None:
         return None
     hubness = np.zeros(len(found.memories))
-    for rows, centre in centres:
-        hubness[rows] = centre.hubness
+    hubness[centre[0]] = centre[1].hubness
     return hubness
 
 

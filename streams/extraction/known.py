@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from projections.embedding.embedder import Embedder
-    from projections.embedding.languages import View
+    from projections.embedding.serving import View
     from projections.index.sync import IndexSync
     from projections.partitions.held import Held
     from projections.partitions.shards import Shards
@@ -106,7 +106,7 @@ class KnownMemories:
         by_words: list[str] = []
         for n, view in enumerate(views or (None,)):
             legs = await self._index_sync.search(owner, _query(owner, () if n else words, view))
-            near += [(-view.score(hit.score), hit.memory_id) for hit in legs.semantic] if view else []
+            near += [(-hit.score, hit.memory_id) for hit in legs.semantic] if view else []
             by_words += [hit.memory_id for hit in legs.keyword]
         return list(dict.fromkeys([*(memory_id for _, memory_id in sorted(near)), *by_words]))[:MOST]
 

@@ -40,7 +40,7 @@ from streams.extraction.redacted_window import redacted_extraction, redacted_win
 from streams.extraction.wishes.wished_window import kept_window, readable_window, with_wishes
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
     from contextlib import AbstractContextManager
 
     from projections.embedding.embedder import Embedder, Vectors
@@ -211,7 +211,7 @@ class ExtractionService:
             async with self.slots.slot(windows[0].tenant):
                 extractions = [await _redacted(self._readable(window), extractor) for window in windows]
                 said = [proposal.content for extraction in extractions for proposal in extraction.proposals]
-                vectors = await self.embedder.embed(said) if said else ()
+                vectors = await self.embedder.embed(said) if said else np.empty((0, 0), np.float32)
         except (Rejected, EmbedderRefused, Outage, EmbedderUnavailable):
             return None
         self.successes += len(windows)
@@ -253,7 +253,7 @@ class ExtractionService:
         wanted = window.policy is not None and window.policy.when_refused == RULES
         return self.rules if wanted and extractor.model not in WITHOUT_MODEL else None
 
-    async def _embedded(self, extraction: Extraction) -> tuple[Extraction, Vectors | Sequence[Vectors]]:
+    async def _embedded(self, extraction: Extraction) -> tuple[Extraction, Vectors]:
         """Return an extraction without the proposals that the embedder refuses, and the vectors of the others.
 
         Raises EmbedderUnavailable, and EmbedderRefused if it refuses all of them or does not say which.
@@ -271,7 +271,7 @@ class ExtractionService:
         return await self._embedded(replace(extraction, proposals=kept, dropped=extraction.dropped + why))
 
     def _answer(
-        self, window: Window, extractor: Extractor, extraction: Extraction, vectors: Vectors | Sequence[Vectors]
+        self, window: Window, extractor: Extractor, extraction: Extraction, vectors: Iterable[Vectors]
     ) -> CandidatesExtracted:
         redaction = self.redaction_of(window.tenant, window.agent_id)
         return CandidatesExtracted(

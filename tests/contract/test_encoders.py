@@ -1,4 +1,4 @@
-"""Encoders on this machine that the operator brings: a folder in ONNX, and one for each language."""
+"""Encoders on this machine that the operator brings: a folder in ONNX, and what fastembed knows."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ from contract.embedder_suite import EmbedderSuite
 from support.tables import each
 from support.tiny_encoder import write_encoder
 
-from projections.embedding.builtin import BuiltinEmbedder
 from projections.embedding.choice import EmbedderUnusable, read_choice
 from projections.embedding.factory import Endpoint, make_embedder
-from projections.embedding.languages import LanguageEmbedder, language_of
 from projections.embedding.local import LocalEmbedder
 from projections.embedding.onnx.folder import read_folder
-from projections.embedding.serving import ServingEmbedder, multilingual
+from projections.text.measure import language_of
 
 NOWHERE = Endpoint("http://127.0.0.1:9/v1", "none")
 
@@ -53,16 +51,6 @@ async def quantised(tmp_path_factory):
     folder = write_encoder(tmp_path_factory.mktemp("quantised") / "small", quantised=True)
     embedder = make_embedder(f"onnx:{folder}", NOWHERE)
     assert isinstance(embedder, LocalEmbedder)
-    yield embedder
-    await embedder.close()
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def of_languages(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("languages")
-    en, zh = (write_encoder(folder / name, seed=seed, dimensions=32) for seed, name in enumerate(("en", "zh")))
-    embedder = make_embedder(f"en=onnx:{en},zh=onnx:{zh}", NOWHERE)
-    assert isinstance(embedder, LanguageEmbedder)
     yield embedder
     await embedder.close()
 
@@ -167,10 +155,7 @@ def test_what_a_folder_lacks_is_said(tmp_path, folder):
     [
         ("onnx:", "a folder"),
         ("fastembed:", "name of a model"),
-        ("en=onnx:/a,onnx:/b", "must begin with a language"),
-        ("fr=onnx:/a", "must begin with a language"),
-        ("en=onnx:/a,en=onnx:/b", "two encoders for en"),
-        ("en=builtin", "takes what is left"),
+        ("en=onnx:/a,zh=onnx:/b", "one encoder serves all"),
     ],
 )
 def test_a_choice_that_is_misspelt_is_refused(setting, fault):
@@ -208,52 +193,3 @@ def test_a_missing_package_is_a_sentence_that_says_what_to_install():
 )
 def test_the_language_is_told_by_the_script(text, language):
     assert language_of(text) == language
-
-
-@pytest.mark.asyncio(loop_scope="module")
-class TestOneForEachLanguage:
-    @pytest.fixture
-    def embedder(self, of_languages):
-        return of_languages
-
-    async def test_each_language_has_a_space_of_its_own_and_all_have_unit_length(self, embedder):
-        vectors = await embedder.embed(["I like coffee", "我喜欢喝咖啡", "Я люблю кофе", "tea"])
-        assert [len(vector) for vector in vectors] == [544, 545, 512, 544]
-        np.testing.assert_allclose([np.linalg.norm(vector) for vector in vectors], 1, atol=1e-6)
-        assert await embedder.embed([]) == []
-
-    @pytest.mark.parametrize(
-        ("question", "own"), [("What do I drink?", 544), ("我喜欢喝什么？", 545), ("Что я пью?", None)]
-    )
-    async def test_a_question_meets_its_own_language_in_both_encoders_and_others_in_the_multilingual_one(
-        self, embedder, question, own
-    ):
-        builtin = embedder.shared
-        assert isinstance(builtin, BuiltinEmbedder)
-        said = {544: "I like coffee", 545: "我喜欢喝咖啡", 512: "Я люблю кофе"}
-        memories = {len(vector): vector for vector in await embedder.embed(list(said.values()))}
-        shared = dict(zip(said, await builtin.embed(list(said.values())), strict=True))
-        [asked] = await builtin.embed([question])
-        views = {len(view.vector): view for view in await embedder.views(question)}
-        assert views.keys() == said.keys()
-        for length, view in views.items():
-            score = view.score(float(view.vector @ memories[length]))
-            crosses = score == pytest.approx(float(asked @ shared[length]), abs=1e-5)
-            assert crosses == (length != own), said[length]
-
-    async def test_the_same_vector_comes_in_any_company(self, embedder):
-        alone = [(await embedder.embed([text]))[0] for text in ("tea", "我爱吃苹果")]
-        together = await embedder.embed(["coffee", "我爱吃苹果", "tea"])
-        np.testing.assert_allclose(alone[0], together[2], atol=1e-6)
-        np.testing.assert_allclose(alone[1], together[1], atol=1e-6)
-
-    async def test_the_encoder_for_all_languages_is_the_shared_one(self, embedder):
-        assert multilingual(ServingEmbedder(embedder)) is multilingual(embedder) is embedder.shared
-        assert multilingual(embedder.shared) is embedder.shared
-
-    async def test_its_name_has_those_of_all_encoders(self, embedder):
-        assert isinstance(embedder, LanguageEmbedder)
-        en, zh, builtin = embedder.model.split(",")
-        assert en.startswith("en=onnx:en#")
-        assert zh.startswith("zh=onnx:zh#")
-        assert builtin == "builtin"

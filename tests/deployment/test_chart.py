@@ -325,7 +325,7 @@ def test_files_of_models_are_mounted_for_the_workers_alone_and_can_be_read_only(
     [
         {"model": "fastembed:BAAI/bge-small-en-v1.5"},
         {"model": "builtin"},
-        {"model": "en=onnx:/models/en,zh=small", "volume": {"emptyDir": {}}, "baseUrl": "https://models.example/v1"},
+        {"model": "small", "baseUrl": "https://models.example/v1"},
     ],
 )
 def test_every_spelling_of_an_encoder_that_a_worker_can_have_is_taken(helm: str, embedding: dict[str, Any]):

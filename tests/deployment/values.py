@@ -123,11 +123,11 @@ NOTHING_OPTIONAL: Final[dict[str, Any]] = MINIMAL | {
 
 MODELS: Final[dict[str, Any]] = MINIMAL | {
     "embedding": {
-        "model": "en=onnx:/models/en?pooling=cls,zh=fastembed:BAAI/bge-small-zh-v1.5?folder=/models/zh",
+        "model": "fastembed:BAAI/bge-small-zh-v1.5?folder=/models/zh",
         "volume": {"persistentVolumeClaim": {"claimName": "models", "readOnly": True}},
     },
 }
-"""Encoders on the workers, their files in a volume."""
+"""An encoder on the workers, its files in a volume."""
 
 SETS: Final = {
     "minimal": MINIMAL,

@@ -64,11 +64,9 @@
 {{- if and (or .embedding.baseUrl .embedding.existingSecret) (not .embedding.model) -}}
 {{- fail "embedding.baseUrl or embedding.existingSecret is set without embedding.model: name the model, or empty both to use the one that is built in" -}}
 {{- end -}}
-{{- /* A part of embedding.model for each language, without its language. */ -}}
+{{- $encoder := .embedding.model -}}
 {{- $local := false -}}
 {{- $asked := false -}}
-{{- range $part := splitList "," .embedding.model -}}
-{{- $encoder := regexReplaceAll "^ *[a-z][a-z]=" $part "" -}}
 {{- if regexMatch "^(onnx|fastembed):" $encoder -}}
 {{- $local = true -}}
 {{- $folder := ternary (regexFind "^onnx:[^?]*" $encoder | trimPrefix "onnx:") (regexFind "folder=[^&]*" $encoder | trimPrefix "folder=") (hasPrefix "onnx:" $encoder) -}}
@@ -80,7 +78,6 @@
 {{- end -}}
 {{- else if and $encoder (ne $encoder "builtin") -}}
 {{- $asked = true -}}
-{{- end -}}
 {{- end -}}
 {{- if and $asked (not (or .embedding.baseUrl .embedding.existingSecret .llm.existingSecret)) -}}
 {{- fail "embedding.model is set without an endpoint: set embedding.baseUrl or embedding.existingSecret, or empty embedding.model to use the one that is built in" -}}

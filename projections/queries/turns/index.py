@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
-from projections.embedding.languages import language_of
 from projections.index.embedded.bm25 import Bm25, RowsOfTokens
 from projections.shard.turn_statistics import USER_ROLE
 from projections.text.analyser import tokens
 from projections.text.forms import forms_of
+from projections.text.measure import language_of
 from projections.user_cache import UserCache
 from schemas.inputs.decoding import effective_time
 from schemas.instant import microseconds

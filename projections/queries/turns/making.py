@@ -63,7 +63,7 @@ class TurnVectorMaking:
     """The computation of the vectors of turns; without a waiting search, it handles one user at a time."""
 
     def __init__(self, shards: Shards, encoder: Callable[[], Embedder] | None, turn_index: TurnIndex) -> None:
-        """Take a function that returns the encoder for all languages; with None, turns get no vectors."""
+        """Take a function that returns the encoder that serves; with None, turns get no vectors."""
         self._shards = shards
         self._encoder = encoder
         self._turn_index = turn_index

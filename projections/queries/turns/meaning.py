@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from projections.embedding.embedder import Embedder, Vectors
-    from projections.embedding.languages import View
+    from projections.embedding.serving import View
     from projections.queries.turns.index import TurnMatches, UserWords
     from projections.queries.turns.making import TurnVectorMaking
     from projections.queries.turns.vectors import UserMeanings
@@ -108,7 +108,7 @@ class TurnMeaning:
     """The comparison of questions with the vectors of turns."""
 
     def __init__(self, encoder: Callable[[], Embedder] | None, making: TurnVectorMaking) -> None:
-        """Take a function that returns the encoder for all languages; with None, turns have no vectors."""
+        """Take a function that returns the encoder that serves; with None, turns have no vectors."""
         self._encoder = encoder
         self._making = making
 

@@ -127,10 +127,10 @@ async def test_encoders_on_this_machine_are_tried_and_what_they_lack_is_said(tmp
         return next(one for one in found if one.name == "embedder")
 
     folder = write_encoder(tmp_path / "tiny")
-    well = await embedder(f"en=onnx:{folder}")
+    well = await embedder(f"onnx:{folder}")
     assert well.ok
     assert "onnx:tiny#" in well.detail
-    assert well.detail.endswith("builtin: 536 and 512 dimensions")
+    assert well.detail.endswith(": 24 dimensions")
     lacking = await embedder("onnx:/nowhere")
     assert (lacking.ok, "/nowhere is no folder" in lacking.detail) == (False, True)
     (folder / "model.onnx").write_bytes(b"no model")

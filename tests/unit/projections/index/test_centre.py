@@ -9,13 +9,11 @@ import pytest
 from support.judged import Judged
 from support.rankings import Shares, rank
 
-from projections.embedding.languages import View
 from projections.index.centre import centre_of
 from projections.index.protocol import Hit, Legs
 from projections.queries.ranking import HUBNESS_WEIGHT
 
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
-WHOLE = View("m", np.ones(2, np.float32))
 
 
 def unit(*rows):
@@ -24,29 +22,14 @@ def unit(*rows):
 
 
 def test_a_memory_between_the_others_is_a_hub_and_the_average_is_none():
-    left, hub, right = centre_of(unit((1, 0.2), (1, 1), (0.2, 1)), WHOLE).hubness
+    left, hub, right = centre_of(unit((1, 0.2), (1, 1), (0.2, 1))).hubness
     assert hub > 0 > left == pytest.approx(right)
     assert left + hub + right == pytest.approx(0, abs=1e-5)
 
 
 def test_one_memory_and_equal_memories_are_no_hubs():
-    assert centre_of(unit((3, 4)), WHOLE).hubness.tolist() == [0]
-    assert centre_of(unit((3, 4), (3, 4)), WHOLE).hubness.tolist() == [0, 0]
-
-
-def test_a_view_of_a_part_sees_hubs_there_as_if_the_part_were_all():
-    part = unit((1, 0.2), (1, 1), (0.2, 1))
-    beside = np.array([[0.9, 0.0], [0.0, 0.9], [0.9, 0.0]], np.float32)
-    vectors = np.concatenate([beside, 0.3 * part], axis=1)
-    seen = View("m", np.array([0, 0, 1, 0], np.float32), scale=1 / 0.3, part=slice(2, 4))
-    alone, within = centre_of(part, WHOLE), centre_of(vectors, seen)
-    assert within.hubness == pytest.approx(alone.hubness, abs=1e-4)
-
-
-def test_hubs_are_measured_as_the_view_scores():
-    vectors = unit((1, 0.2), (1, 1), (0.2, 1))
-    plain, scaled = (centre_of(vectors, View("m", WHOLE.vector, scale)).hubness for scale in (1.0, 0.5))
-    assert scaled == pytest.approx(0.5 * plain, abs=1e-4)
+    assert centre_of(unit((3, 4))).hubness.tolist() == [0]
+    assert centre_of(unit((3, 4), (3, 4))).hubness.tolist() == [0, 0]
 
 
 def test_a_hub_loses_to_what_is_as_near_to_the_question_alone():
