@@ -37,33 +37,22 @@ class ShardUnavailable(Exception):
     """The shard's file cannot be used now; nothing was folded, and folding goes on when it can."""
 
 
-class ShardFull(ShardUnavailable):
-    """The shard's disk is full: free space."""
-
-
 class ShardBusy(ShardUnavailable):
     """Another program holds the shard's file: end it."""
 
 
-class ShardReadOnly(ShardUnavailable):
-    """The shard's file may not be written: give this user the right."""
-
-
-class ShardDiskFails(ShardUnavailable):
-    """The disk does not read or write the shard's file: check the disk."""
-
-
 _SHARED_MEMORY_SIZE: Final = 4_874
 """SQLITE_IOERR_SHMSIZE, which SQLCipher's module does not define: no space for the shared memory of the log."""
-_KINDS: Final[dict[int, tuple[type[ShardUnavailable], str]]] = {
-    sqlite3.SQLITE_FULL: (ShardFull, "free space on its disk"),
-    sqlite3.SQLITE_BUSY: (ShardBusy, "end the other program that has it open"),
-    sqlite3.SQLITE_LOCKED: (ShardBusy, "end the other program that has it open"),
-    sqlite3.SQLITE_READONLY: (ShardReadOnly, "make it and its folder writable for this user"),
-    sqlite3.SQLITE_PERM: (ShardReadOnly, "make it and its folder writable for this user"),
-    sqlite3.SQLITE_CANTOPEN: (ShardReadOnly, "make it and its folder readable and writable for this user"),
-    sqlite3.SQLITE_IOERR: (ShardDiskFails, "look at the system's log for its disk, which does not read or write it"),
+_ADVICE: Final = {
+    sqlite3.SQLITE_FULL: "free space on its disk",
+    sqlite3.SQLITE_BUSY: "end the other program that has it open",
+    sqlite3.SQLITE_LOCKED: "end the other program that has it open",
+    sqlite3.SQLITE_READONLY: "make it and its folder writable for this user",
+    sqlite3.SQLITE_PERM: "make it and its folder writable for this user",
+    sqlite3.SQLITE_CANTOPEN: "make it and its folder readable and writable for this user",
+    sqlite3.SQLITE_IOERR: "look at the system's log for its disk, which does not read or write it",
 }
+_BUSY: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 
 
 def trouble(path: Path, error: sqlite3.Error) -> ShardUnavailable | ShardDamaged:
@@ -71,15 +60,17 @@ def trouble(path: Path, error: sqlite3.Error) -> ShardUnavailable | ShardDamaged
 
     After SQLCipher has found a damaged page, its connection gives other codes, such as that of a read-only file.
     """
-    if (known := _KINDS.get(_code(error))) is not None and not is_damaged(path):
-        kind, advice = known
-        return kind(f"{path}: {error}; {advice}, and folding goes on by itself")
+    if (known := _unavailable(path, error, "folding goes on by itself")) is not None and not is_damaged(path):
+        return known
     return damage(path, error)
 
 
-def _code(error: sqlite3.Error) -> int:
+def _unavailable(path: Path, error: sqlite3.Error, then: str) -> ShardUnavailable | None:
     code: int = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
-    return sqlite3.SQLITE_FULL if code == _SHARED_MEMORY_SIZE else code & 0xFF
+    code = sqlite3.SQLITE_FULL if code == _SHARED_MEMORY_SIZE else code & 0xFF
+    if (advice := _ADVICE.get(code)) is None:
+        return None
+    return (ShardBusy if code in _BUSY else ShardUnavailable)(f"{path}: {error}; {advice}, and {then}")
 
 
 @contextmanager
@@ -88,13 +79,12 @@ def advise_on_failure(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        is_full = error.errno in {errno.ENOSPC, errno.EDQUOT}
-        kind, advice = (ShardFull, "free space on its disk") if is_full else (ShardDiskFails, "look at its disk")
-        raise kind(f"{path} cannot be written: {error.strerror}; {advice}, and do it again") from error
+        advice = "free space on its disk" if error.errno in {errno.ENOSPC, errno.EDQUOT} else "look at its disk"
+        raise ShardUnavailable(f"{path} cannot be written: {error.strerror}; {advice}, and do it again") from error
     except sqlite3.Error as error:
-        if (known := _KINDS.get(_code(error))) is None:
+        if (known := _unavailable(path, error, "do it again")) is None:
             raise
-        raise known[0](f"{path}: {error}; {known[1]}, and do it again") from error
+        raise known from error
 
 
 @contextmanager

@@ -27,6 +27,7 @@ from schemas.messages.inbox import EXTRACTIONS, CandidatesExtracted
 from schemas.topics import INBOX
 from streams.agents.remember import Undecidable, decision_record, memories_made, outcome_of, state_after
 from streams.decisions.draft import ItemPosition
+from streams.delivery.delivery import always
 from streams.delivery.fair_queue import FairQueue
 from streams.delivery.priority import LONGEST_TURN_SECONDS
 from streams.delivery.retry import catch_up, fold_with_retry, retry
@@ -56,11 +57,6 @@ FOLD_SECONDS: Final = 5.0
 """The time after which the caller is answered although the decision is not folded, as with a full disk."""
 
 UNKNOWN: Final = "it is not known whether the log has the command: send it again"
-
-
-def always() -> bool:
-    """Return True: the command is always to be appended."""
-    return True
 
 
 @dataclass(frozen=True, slots=True)

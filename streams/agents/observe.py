@@ -16,7 +16,6 @@ from schemas.messages.observations import SessionEnded, TurnRecorded
 from streams.agents.erasure_gate import was_erased
 from streams.agents.open_windows import OpenWindows
 from streams.agents.resumption import Resumption
-from streams.delivery.dead_letter import put_aside
 from streams.delivery.retry import catch_up
 
 if TYPE_CHECKING:
@@ -42,7 +41,6 @@ class Observe:
         limits: WindowLimits,
         memorizes: bool = True,
     ) -> None:
-        self._log = log
         self._shards = shards
         self._extractions = extractions
         self.reencoder = reencoder
@@ -61,9 +59,9 @@ class Observe:
         except InRegistryAvro as registry_avro:
             await self.reencoder.take(delivery, registry_avro.schema_id, self._was_erased_by_now)
         except ForeignKey as error:
-            await self._put_aside(delivery, "key", str(error))
+            await self.reencoder.put_aside(delivery, "key", str(error))
         except (codec.Undecodable, InvalidEvent) as error:
-            await self._put_aside(delivery, "decode", str(error))
+            await self.reencoder.put_aside(delivery, "decode", str(error))
         else:
             await self._observe(delivery, message)
         if not lease.is_current(delivery):
@@ -93,7 +91,7 @@ class Observe:
         if first is not None and first.position != position and str(first.position) != first_position(record):
             if first.digest != digest_of(message):
                 detail = f"event_id {first.event_id!r} was accepted with another body at {first.position}"
-                await self._put_aside(delivery, "body_differs", detail)
+                await self.reencoder.put_aside(delivery, "body_differs", detail)
                 return
             self._counted("observe", "repeated")
             delivery.ack()
@@ -156,8 +154,3 @@ class Observe:
         self.reencoder.drop(partition)
         self._extractions.drop(partition)
         self.windows.drop(partition)
-
-    async def _put_aside(self, delivery: Delivery, reason: str, detail: str) -> None:
-        await put_aside(self._log, delivery.record, reason, detail)
-        self._counted("observe", "dead")
-        delivery.ack()

@@ -74,7 +74,7 @@ class Reencoder:
         try:
             [appended] = await append_with_retry(self._log, [copy])
         except RecordTooLarge as error:  # it came compressed, or shorter as JSON
-            await self._put_aside(delivery, TOO_LARGE, str(error))
+            await self.put_aside(delivery, TOO_LARGE, str(error))
             return False
         self.ends[topic, partition] = appended.position.offset + 1
         delivery.ack()
@@ -94,9 +94,9 @@ class Reencoder:
             writer = await self._schemas.writer(schema_id, lambda: self._counted("observe", "waiting"))
             message = observation_of_registry(record, writer)
         except ForeignKey as error:
-            await self._put_aside(delivery, "key", str(error))
+            await self.put_aside(delivery, "key", str(error))
         except (codec.Undecodable, InvalidEvent) as error:
-            await self._put_aside(delivery, "decode", f"schema {schema_id}: {error}")
+            await self.put_aside(delivery, "decode", f"schema {schema_id}: {error}")
         else:
             if await was_erased(message, record.position):
                 self._counted("observe", "erased")
@@ -104,7 +104,8 @@ class Reencoder:
             elif await self.reappend(delivery, message):
                 self._counted("observe", "rewritten")
 
-    async def _put_aside(self, delivery: Delivery, reason: str, detail: str) -> None:
+    async def put_aside(self, delivery: Delivery, reason: str, detail: str) -> None:
+        """Acknowledge a record of the inputs that cannot be read, when it is durable among the dead letters."""
         await put_aside(self._log, delivery.record, reason, detail)
         self._counted("observe", "dead")
         delivery.ack()

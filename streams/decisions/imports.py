@@ -58,7 +58,7 @@ def decide_import(draft: Draft, item: ImportMemory, *, profile_keeps: bool) -> N
     present: list[Memory] = []
     memory_id = commanded_memory_id(draft.state.owner, item.envelope.event_id)
     if status == ACTIVE and not is_past:
-        alike = (m for m in matching.exact(draft.state, said) if _is_same(m, item, said))
+        alike = (m for m in matching.exact(draft.state, said) if slots.is_same(m, said, item.happened_at))
         same = matching.first_active(alike, now)
         if same is not None:
             draft.say("0", "nothing", "known already", same.memory_id)
@@ -116,10 +116,3 @@ def _status(item: ImportMemory, *, is_past: bool) -> tuple[str, str | None]:
     if item.status == EXPIRED and is_past:
         return ACTIVE, None  # `expires_at` makes it expire, and an earlier `as_of` still shows it
     return EXPIRED if item.status == SUPERSEDED else item.status, None
-
-
-def _is_same(memory: Memory, item: ImportMemory, said: matching.Statement) -> bool:
-    """Return whether a memory with the same text is the same: two events may have the same wording."""
-    if memory.kind != item.kind or not slots.fills_same(memory, said):
-        return False
-    return item.kind != "episodic" or memory.occurred_at == item.happened_at

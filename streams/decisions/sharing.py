@@ -32,7 +32,7 @@ def decide_share(draft: Draft, item: ReviseMemory, memory: Memory, said: matchin
     if memory.known_to(agent_id):
         draft.say(memory.memory_id, "nothing", "the agent knows it", memory.memory_id)
         return
-    alike = (m for m in matching.exact(draft.state, said) if _is_same(m, memory, said))
+    alike = (m for m in matching.exact(draft.state, said) if slots.is_same(m, said, memory.occurred_at))
     same = matching.first_active(alike, said.effective)
     if same is not None:
         draft.say(memory.memory_id, "nothing", "the agent knows this very text", same.memory_id)
@@ -41,10 +41,3 @@ def decide_share(draft: Draft, item: ReviseMemory, memory: Memory, said: matchin
         MemoryRevised(envelope=draft.envelope(), memory_id=memory.memory_id, reason=SHARED, source_ids=[], pieces=[])
     )
     draft.say(memory.memory_id, "revised", "shared", memory.memory_id)
-
-
-def _is_same(one: Memory, other: Memory, said: matching.Statement) -> bool:
-    """Return whether memories with the same text are the same: two events may have the same wording."""
-    if one.kind != other.kind or not slots.fills_same(one, said):
-        return False
-    return one.kind != "episodic" or one.occurred_at == other.occurred_at

@@ -272,6 +272,13 @@ def fills_same(memory: Memory, statement: Statement) -> bool:
     )
 
 
+def is_same(memory: Memory, statement: Statement, happened_at: datetime | None) -> bool:
+    """Return whether a memory with the same text is the same: two events may have the same wording."""
+    if memory.kind != statement.kind or not fills_same(memory, statement):
+        return False
+    return memory.kind != "episodic" or memory.occurred_at == happened_at
+
+
 def _takes_place(content: str, value: str | None, older: str | None) -> bool:
     """Return whether a statement says that a number or address is now another one than `older`.
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def always() -> bool:
-    """Return True: the default for logs that never rebalance."""
+    """Return True: what is asked always holds, as the assignment does for logs that never rebalance."""
     return True
 
 

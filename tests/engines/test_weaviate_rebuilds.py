@@ -9,7 +9,7 @@ from contract.index_examples import COFFEE, FOOD, query
 from engines.weaviate_door import door_of, found
 
 from mnemolog.operations.rebuild import RebuildInterrupted, RebuildPlan
-from projections.shard.errors import ShardDiskFails
+from projections.shard.errors import ShardUnavailable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,7 +36,7 @@ async def test_a_rebuild_whose_switch_fails_leaves_the_collections_as_they_were(
         before = await generations.known()
         in_the_way = tmp_path / "worker" / "shards" / "active.new"  # the pointer cannot be written
         in_the_way.mkdir()
-        with pytest.raises(ShardDiskFails, match="look at its disk"):
+        with pytest.raises(ShardUnavailable, match="look at its disk"):
             await door.worker.rebuild.run("all")
         assert await generations.known() == before
         assert await found(door, "u1", "tea") == ["likes green tea"]

@@ -30,7 +30,7 @@ from mnemolog.commands.commands import Fact
 from mnemolog.http.app import make_http
 from mnemolog.operations.rebuild import RebuildRunning
 from projections.queries.search import Question
-from projections.shard.errors import ShardDamaged, ShardFull
+from projections.shard.errors import ShardDamaged, ShardUnavailable
 from projections.shard.snapshot import READING
 from schemas.topics import LEDGER
 
@@ -226,7 +226,7 @@ async def _publish_until_refused(worker: Worker, messages: Sequence[Observation]
     for begin in range(100, len(messages), 10):
         try:
             await worker.publisher.publish(messages[begin : begin + 10])
-        except ShardFull as full:
+        except ShardUnavailable as full:
             assert "free space on its disk" in str(full)  # noqa: PT017 - what was accepted before matters
             return begin
         await asyncio.sleep(0.02)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 
 
-def _words(text: str) -> frozenset[str]:
+def words(text: str) -> frozenset[str]:
+    """Return the words of a list in one string."""
     return frozenset(text.split())
 
 
-ARTICLES = _words("a an the")
+ARTICLES = words("a an the")
 
-HARMLESS = _words(
+HARMLESS = words(
     "really very truly actually definitely absolutely totally extremely incredibly honestly literally basically indeed"
     " also"
 )
@@ -20,12 +21,12 @@ HARMLESS = _words(
 CLOSINGS = (("too",), ("very", "much"), ("as", "well"))
 """Words that are harmless only at the end of a clause."""
 
-NEGATIONS = _words(
+NEGATIONS = words(
     "not no never nor none neither nothing nobody nowhere nope without hardly barely scarcely seldom rarely"
     " 不 没 無 无 未 非 别 勿 莫 否"
 )
 
-THAT_FOLLOWS = _words(
+THAT_FOLLOWS = words(
     "say says said think thinks thought believe believes believed hope hopes hoped feel feels felt know knows knew"
     " mention mentions mentioned remember remembers remembered"
 )
@@ -38,7 +39,7 @@ _AGREEMENT = {
     "were": "was",
     "has": "have",
     "does": "do",
-    **{f"{verb}s": verb for verb in _words("like love enjoy prefer want need hate live work play eat drink own")},
+    **{f"{verb}s": verb for verb in words("like love enjoy prefer want need hate live work play eat drink own")},
 }
 _VARIANTS = {
     "mom": "mother",
@@ -64,12 +65,12 @@ _VARIANTS = {
     "cancelled": "canceled",
     **{
         f"{british}our{end}": f"{british}or{end}"
-        for british in _words("col fav hon hum flav lab neighb behavi harb rum")
+        for british in words("col fav hon hum flav lab neighb behavi harb rum")
         for end in ("", "s", "ed", "ite", "ites", "ing", "hood")
     },
     **{
         f"{stem}is{end}": f"{stem}iz{end}"
-        for stem in _words("organ real recogn apolog memor special prior summar critic")
+        for stem in words("organ real recogn apolog memor special prior summar critic")
         for end in ("e", "es", "ed", "ing")
     },
 }

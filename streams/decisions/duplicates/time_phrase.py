@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from streams.decisions.duplicates.english import NEGATIONS
+from streams.decisions.duplicates.english import NEGATIONS, words
 
 _WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _PART = r"(?:morning|afternoon|evening|night)"
@@ -36,14 +36,10 @@ _MOST_UNITS: Final = 14
 """The most units of a statement in which a phrase is moved; longer ones may have several verbs or nouns for it."""
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_SUBJECTS: Final = _words("i we he she it they you the my his her our their user")
+_SUBJECTS: Final = words("i we he she it they you the my his her our their user")
 _OTHER_VERBS: Final = frozenset(
     f"{stem}{end}"
-    for stem in _words(
+    for stem in words(
         "want decide plan promise agree hope try ask tell say think know remember forget learn hear see announce expect"
         " intend need offer refuse suggest mention believe claim wish order book arrange schedule seem fail help let"
         " make told said thought knew remembered forgot learnt heard saw meant made"
@@ -53,17 +49,17 @@ _OTHER_VERBS: Final = frozenset(
 _BLOCKING: Final = (
     NEGATIONS
     | _OTHER_VERBS
-    | _words("only just even almost ever still already yet mostly mainly usually often sometimes also")
-    | _words("that which who whom whose what if when while because so but and or than as until till since though")
-    | _words("although about of from between ? :")
+    | words("only just even almost ever still already yet mostly mainly usually often sometimes also")
+    | words("that which who whom whose what if when while because so but and or than as until till since though")
+    | words("although about of from between ? :")
 )
 """Words with which a phrase at the end may belong to something else than at the front."""
 
-_LIKING: Final = _words(
+_LIKING: Final = words(
     "like likes liked love loves loved hate hates hated dislike dislikes enjoy enjoys enjoyed prefer prefers"
 )
-_BEFORE_ING: Final = _LIKING | _words("go goes went start starts started am is are was were be")
-_DETERMINERS: Final = _words("the a an my his her our their your this")
+_BEFORE_ING: Final = _LIKING | words("go goes went start starts started am is are was were be")
+_DETERMINERS: Final = words("the a an my his her our their your this")
 
 _CLOCK_TIME = r"(?:早上|早晨|清晨|上午|中午|下午|傍晚|晚上|夜里|深夜|凌晨)"
 _CHINESE_WEEKDAY = r"(?:周|星期|礼拜)[一二三四五六日天]"

@@ -5,12 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from streams.decisions.duplicates.english import words
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_FOLLOWED_EITHER_WAY: Final = _words(
+_FOLLOWED_EITHER_WAY: Final = words(
     "like likes liked love loves loved hate hates hated dislike dislikes disliked prefer prefers preferred"
     " enjoy enjoys enjoyed start starts started begin begins began begun continue continues continued"
 )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
+from schemas.bounded_cache import BoundedCache
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
@@ -16,31 +18,17 @@ Words = TypeVar("Words", bound="Collection[str]")
 
 
 class WordCache(Generic[Words]):
-    """A function that returns and caches the words of a text; at `max_bytes` the cache starts empty again.
-
-    It is thread-safe, but two threads may compute the same words twice.
-    """
+    """A function that returns and caches the words of a text; two threads may compute the same words twice."""
 
     def __init__(self, words_of: Callable[[str], Words], max_bytes: int = MAX_BYTES) -> None:
         """Take the function whose results are cached."""
         self._words_of = words_of
-        self._max_bytes = max_bytes
-        self._words: dict[str, Words] = {}
-        self._bytes = 0
-
-    def known(self, text: str) -> Words | None:
-        """Return the cached words of a text, or None; nothing is computed or cached."""
-        return self._words.get(text)
+        self._cached: BoundedCache[str, Words] = BoundedCache(max_bytes)
+        self.known: Final = self._cached.get
 
     def __call__(self, text: str) -> Words:
         """Return the words of a text."""
-        found = self._words.get(text)
-        if found is None:
+        if (found := self.known(text)) is None:
             found = self._words_of(text)
-            size = 4 * len(text) + _WORD_BYTES * (len(found) + 1)
-            if self._bytes + size > self._max_bytes:
-                self._words, self._bytes = {}, 0
-            if size <= self._max_bytes:
-                self._words[text] = found
-                self._bytes += size
+            self._cached.put(text, found, 4 * len(text) + _WORD_BYTES * (len(found) + 1))
         return found

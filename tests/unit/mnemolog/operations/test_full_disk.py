@@ -20,7 +20,7 @@ from mnemolog.operations.rebuild import Rebuilder, RebuildPlan
 from mnemolog.settings import from_environment
 from projections.queries.tenant.memories import Wanted
 from projections.queries.tenant.model_usage import Span
-from projections.shard.errors import ShardDiskFails
+from projections.shard.errors import ShardUnavailable
 from schemas.identity import Owner
 from schemas.policy import Policy
 from schemas.topics import INBOX
@@ -84,7 +84,7 @@ async def test_a_tenant_of_whom_nothing_waits_to_be_committed_is_listed_and_coun
         page = await memories.page(wanted(OTHER), 1, 10)
         assert ([item["content"] for item in page["items"]], page["total"]) == (["喜欢茶"], 1)
         assert (await memories.stats(wanted(OTHER)))["total"] == 1
-        with pytest.raises(ShardDiskFails, match="folding goes on by itself"):
+        with pytest.raises(ShardUnavailable, match="folding goes on by itself"):
             await memories.page(wanted(XIAOMING), 1, 10)
     page = await memories.page(wanted(XIAOMING), 1, 10)
     assert [item["content"] for item in page["items"]] == ["喜欢咖啡"]
@@ -105,7 +105,7 @@ async def test_a_tenant_of_whom_something_could_not_even_be_folded_is_not_listed
         deciding = asyncio.create_task(decides(bench, OTHER, "喜欢水", "c-3"))
         while not shard.writes.has_waiting(OTHER.tenant):  # noqa: ASYNC110 - it ends by itself
             await asyncio.sleep(0.01)
-        with pytest.raises(ShardDiskFails):
+        with pytest.raises(ShardUnavailable):
             await memories.page(wanted(OTHER), 1, 10)
     await deciding
     assert (await memories.page(wanted(OTHER), 1, 10))["total"] == 2
@@ -117,7 +117,7 @@ async def test_a_digest_waits_for_room_and_says_whose_file_keeps_it(bench: Workb
     before = await bench.shards.users.digests()
     await decides(bench, XIAOMING, "喜欢茶", "c-2")
     says = r"of partition 0 is not in its file yet, .*/0\.sqlite: .*, and folding goes on by itself"
-    with failing_disk(), pytest.raises(ShardDiskFails, match=says):
+    with failing_disk(), pytest.raises(ShardUnavailable, match=says):
         await bench.shards.users.digests()
     after = await bench.shards.users.digests()
     assert after != before
@@ -155,7 +155,7 @@ async def test_a_switch_that_meets_a_full_disk_says_what_to_do_and_the_next_rebu
     await decides(bench, XIAOMING, "喜欢咖啡", "c-1")
     rebuilder = Rebuilder(tmp_path, bench.log, bench.shards, bench.index_sync)
     await rebuilder.build(PLAN)
-    with failing_disk(), pytest.raises(ShardDiskFails, match="look at its disk, and do it again"):
+    with failing_disk(), pytest.raises(ShardUnavailable, match="look at its disk, and do it again"):
         await rebuilder.switch(PLAN)
     await rebuilder.drop(PLAN.rebuild_id)
     generations = rebuilder.generations

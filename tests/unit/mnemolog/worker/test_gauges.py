@@ -10,7 +10,7 @@ from support.failing_disk import failing_disk
 from support.workbench import Workbench
 
 from mnemolog.worker.gauges import Gauges
-from projections.shard.errors import ShardDiskFails
+from projections.shard.errors import ShardUnavailable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,7 +38,7 @@ async def test_while_a_shard_cannot_be_written_its_memories_are_counted_as_they_
     bench.shards.at(0).committed_file()
     await bench.decides(remember("喜欢茶", "c-2"))
     with failing_disk():
-        with pytest.raises(ShardDiskFails):
+        with pytest.raises(ShardUnavailable):
             bench.shards.at(0).committed_file()
         await gauges.look()
     assert active(gauges) == 1

@@ -13,9 +13,6 @@ from projections.encrypted_files import open_database, sqlite3
 from projections.shard.errors import (
     ShardBusy,
     ShardDamaged,
-    ShardDiskFails,
-    ShardFull,
-    ShardReadOnly,
     ShardUnavailable,
     trouble,
 )
@@ -33,12 +30,12 @@ FACT = remember("用户喜欢喝咖啡" * 4000, "c-1")
 @pytest.mark.parametrize(
     ("code", "kind", "advice"),
     [
-        (standard.SQLITE_FULL, ShardFull, "free space on its disk"),
-        (standard.SQLITE_IOERR_SHMSIZE, ShardFull, "free space on its disk"),
+        (standard.SQLITE_FULL, ShardUnavailable, "free space on its disk"),
+        (standard.SQLITE_IOERR_SHMSIZE, ShardUnavailable, "free space on its disk"),
         (standard.SQLITE_BUSY, ShardBusy, "end the other program"),
         (standard.SQLITE_BUSY_SNAPSHOT, ShardBusy, "end the other program"),
-        (standard.SQLITE_READONLY_DIRECTORY, ShardReadOnly, "make it and its folder writable"),
-        (standard.SQLITE_IOERR_FSYNC, ShardDiskFails, "look at the system's log"),
+        (standard.SQLITE_READONLY_DIRECTORY, ShardUnavailable, "make it and its folder writable"),
+        (standard.SQLITE_IOERR_FSYNC, ShardUnavailable, "look at the system's log"),
         (standard.SQLITE_CORRUPT_INDEX, ShardDamaged, "the shard is damaged, and is folded anew from the log"),
         (standard.SQLITE_NOTADB, ShardDamaged, "the shard is damaged, and is folded anew from the log"),
         (standard.SQLITE_ERROR, ShardDamaged, "the shard is damaged, and is folded anew from the log"),
@@ -74,7 +71,7 @@ async def test_a_full_disk_is_waited_out(bench: Workbench):
     run = bench.shards.at(0)._connection.execute
     [pages] = run("pragma page_count").fetchone()
     run(f"pragma max_page_count={pages}")
-    await folds_when(bench, ShardFull, lambda: run(f"pragma max_page_count={pages + 1000}"))
+    await folds_when(bench, ShardUnavailable, lambda: run(f"pragma max_page_count={pages + 1000}"))
 
 
 async def test_a_file_that_another_program_writes_is_waited_for(bench: Workbench):
@@ -88,4 +85,4 @@ async def test_a_file_that_another_program_writes_is_waited_for(bench: Workbench
 async def test_a_file_that_may_not_be_written_is_waited_for(bench: Workbench):
     run = bench.shards.at(0)._connection.execute
     run("pragma query_only=on")
-    await folds_when(bench, ShardReadOnly, lambda: run("pragma query_only=off"))
+    await folds_when(bench, ShardUnavailable, lambda: run("pragma query_only=off"))

@@ -16,7 +16,7 @@ from support.failing_disk import failing_disk
 from projections import stale_bytes
 from projections.encrypted_files import open_database, sqlite3
 from projections.shard import wal
-from projections.shard.errors import ShardBusy, ShardDiskFails
+from projections.shard.errors import ShardBusy, ShardUnavailable
 from projections.shard.tables import connect
 from projections.shard.wal import CHECKPOINT_BYTES, REST_BYTES, Checkpoints, held
 
@@ -169,7 +169,7 @@ def test_on_a_disk_that_does_not_write_nobody_waits_until_it_does(tmp_path: Path
     path = tmp_path / "shard.sqlite"
     with closing(connect(path)) as connection:
         _lengthen(connection, REST_BYTES)
-        with failing_disk(), pytest.raises(ShardDiskFails):
+        with failing_disk(), pytest.raises(ShardUnavailable):
             Checkpoints(path).clear()
         Checkpoints(path).clear()
         assert path.with_name("shard.sqlite-wal").stat().st_size == 0

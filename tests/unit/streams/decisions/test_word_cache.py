@@ -35,9 +35,3 @@ def test_long_texts_do_not_fill_the_memory():
     kept, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert kept < 4 << 20  # 20 of them are over 5 MB
-
-
-def test_a_text_that_is_too_large_is_not_kept():
-    cache = WordCache(keywords, max_bytes=1_000)
-    assert cache("word " * 900) == keywords("word")
-    assert not cache._words
