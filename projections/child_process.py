@@ -160,7 +160,6 @@ class Child(asyncio.Protocol):
             self._watch.cancel()
 
     def _answer(self, seconds: float) -> asyncio.Future[bytes]:
-        """Return a future for the next answer."""
         loop = asyncio.get_running_loop()
         asked = _Asked(loop.create_future(), seconds, loop.time() + seconds)
         self._asked.append(asked)

@@ -78,7 +78,6 @@ def _inflate(inflate: zlib._Decompress, chunk: bytes, read: bytearray) -> None:
 
 
 def _proxy_of(url: str) -> str | None:
-    """Return the proxy that the environment names for a URL."""
     parts, proxies = urlsplit(url), getproxies()
     proxy = proxies.get(parts.scheme) or proxies.get("all")
     if not proxy or proxy_bypass(parts.hostname or ""):

@@ -15,7 +15,6 @@ class LogLimit:
     """A limit that admits one line in `seconds`, and counts those that it holds back."""
 
     def __init__(self, seconds: float = LOG_EVERY_SECONDS, clock: Callable[[], float] = time.monotonic) -> None:
-        """`clock` returns seconds."""
         self._seconds = seconds
         self._clock = clock
         self._next_at: float | None = None

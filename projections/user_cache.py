@@ -40,7 +40,6 @@ class UserCache(Generic[User, Value]):
     """
 
     def __init__(self, small_bytes: int, max_bytes: int) -> None:
-        """Start empty."""
         self._bounds = {False: small_bytes, True: max_bytes}
         self._entries: dict[User, _Entry[Value]] = {}
         self._orders: dict[bool, OrderedDict[User, None]] = {False: OrderedDict(), True: OrderedDict()}
@@ -56,15 +55,12 @@ class UserCache(Generic[User, Value]):
         return sum(self._bytes.values())
 
     def __contains__(self, user: object) -> bool:
-        """Return whether the cache has a value for a user."""
         return user in self._entries
 
     def __len__(self) -> int:
-        """Return the number of users with a value."""
         return len(self._entries)
 
     def __iter__(self) -> Iterator[User]:
-        """Iterate over a copy of the current users."""
         return iter(list(self._entries))
 
     def get(self, user: User) -> Value | None:

@@ -28,7 +28,6 @@ class BoundedCache(Generic[Key, Value]):
         self._lock = Lock()
 
     def __len__(self) -> int:
-        """Return the number of values."""
         return len(self._entries)
 
     def values(self) -> list[Value]:

@@ -52,7 +52,6 @@ class Owner:
     """The message key in UTF-8, computed once: one memory needs it, and its hash, about sixty times."""
 
     def __post_init__(self) -> None:
-        """Compute the key."""
         object.__setattr__(self, "key", f"{self.tenant}/{self.user_id}".encode())
 
     def __hash__(self) -> int:

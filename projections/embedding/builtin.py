@@ -21,5 +21,4 @@ class BuiltinEmbedder(LocalEmbedder):
     """The built-in embedder, with 512 dimensions and one space for all its languages."""
 
     def __init__(self, *, cached_texts: int = 1024) -> None:
-        """`cached_texts` as for LocalEmbedder."""
         super().__init__("builtin", EncoderProcess(), dimensions=DIMENSIONS, cached_texts=cached_texts)

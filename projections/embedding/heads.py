@@ -63,7 +63,6 @@ class Heads:
     """The heads that come with the encoder."""
 
     def __init__(self, data: bytes) -> None:
-        """Take the bytes of the file."""
         numbers = (np.frombuffer(data, "<i2") / SCALE).astype(np.float32)
         ends = len(HEADS) * (DIMENSIONS + 1)
         alone, answers = numbers[:ends], numbers[ends : -ENDING - OVER]

@@ -81,7 +81,6 @@ async def _view(embedder: Embedder, question: str) -> View:
 
 
 def _span_of(embedder: Embedder) -> AbstractContextManager[telemetry.Span]:
-    """Return a span for the embedding of texts."""
     model = embedder.model
     asked = {"gen_ai.operation.name": "embeddings", "gen_ai.request.model": model}
     return telemetry.span(f"embeddings {model}", asked, kind="client")

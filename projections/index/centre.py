@@ -24,7 +24,6 @@ class Centre:
     """The mean of some vectors, and the hubness of each: how much nearer to the mean it is than the average."""
 
     vector: Vectors
-    """The mean."""
     hubness: NDArray[np.float64]
     """The product of each vector with the mean, minus that of the mean with itself; on average 0."""
 

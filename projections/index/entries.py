@@ -42,11 +42,9 @@ class Entries(Sequence["IndexEntry"]):
         """The memories in the order of their vectors in the file, so that no page is read twice."""
 
     def __len__(self) -> int:
-        """Return the number of active memories at creation."""
         return len(self._active)
 
     def __iter__(self) -> Iterator[IndexEntry]:
-        """Yield the entries."""
         memories = iter(self._active)
         while some := list(islice(memories, READ_AT_ONCE)):
             vectors = self._ledger().vectors(self._owner).among([m.memory_id for m in some])
@@ -62,7 +60,6 @@ class Entries(Sequence["IndexEntry"]):
     def __getitem__(self, place: slice) -> Sequence[IndexEntry]: ...
 
     def __getitem__(self, place: int | slice) -> IndexEntry | Sequence[IndexEntry]:
-        """Return one entry, or a slice of them."""
         return list(self)[place]
 
 

@@ -59,7 +59,6 @@ class Offer:
     offsets: Mapping[str, int]
     """The offset up to which each topic is folded."""
     version: int
-    """The version of its tables."""
     size: int
     """The size in bytes, without the checksum."""
 

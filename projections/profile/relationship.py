@@ -140,7 +140,6 @@ def report(
 
 
 def _line(month: Mapping[str, Any], lang: Literal["en", "zh"]) -> str:
-    """Return a month as a line for a person to read."""
     chinese = lang == "zh"
     comma, colon = ("、", "：") if chinese else (", ", ": ")
 

@@ -286,7 +286,6 @@ def _id_of(found: Found | FoundTurn) -> str:
 
 
 def _by_source(memories: Sequence[Found]) -> dict[str, list[Found]]:
-    """Return memories by what each came from."""
     found: dict[str, list[Found]] = {}
     for one in memories:
         for event_id in one.memory.source_ids:

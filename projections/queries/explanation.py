@@ -126,7 +126,6 @@ def _rule_of(  # noqa: PLR0917 - what a rule looks at
     score: float | None,
     include: Sequence[str],
 ) -> Rule:
-    """Return the rule that cut a memory first."""
     if "memories" not in include:
         return "include"
     if memory.status_at(pool.at) != ACTIVE and score is None:

@@ -112,7 +112,6 @@ class MemoryRows:
         """The number of the words to which the column `turns` refers (`_words`), and the count of turns then."""
 
     def __len__(self) -> int:
-        """Return the number of rows."""
         return len(self._memories)
 
     @property

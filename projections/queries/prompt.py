@@ -88,13 +88,11 @@ class MemoryContext:
     provenances: Mapping[str, str] | None = None
     """The provenances of the profile's memories, by id; None for unmarked lines."""
     turns: Sequence[FoundTurn] = ()
-    """The turns found for the query."""
     result: SearchResult[Found | FoundTurn] | None = None
     """The memories and turns found for the query; None if nothing was searched."""
     coming: Sequence[Memory] = ()
     """The plans of the next two weeks, the soonest first."""
     language: Language = "en"
-    """The language of `text`."""
     max_tokens: int = MAX_TOKENS
     """The most tokens of `text`."""
     has_passed: Callable[[Memory], bool] = lambda _: False

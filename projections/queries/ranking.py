@@ -160,7 +160,6 @@ class Parts:
         return Parts(**columns)
 
     def __len__(self) -> int:
-        """Return the number of rows."""
         return len(self.cosines)
 
 
@@ -363,7 +362,6 @@ def _shared(scores: Scored, weight: float, shares: Scored) -> Scored:
 
 
 def _weights(*, has_turns: bool, has_hop: bool) -> tuple[float, float]:
-    """Return the weights of the meaning and of the words."""
     if not has_turns:
         return VECTOR_WEIGHT, KEYWORD_WEIGHT
     if has_hop:

@@ -100,7 +100,6 @@ class Relevance:
     """The fitted models, and the lines below which there is no evidence."""
 
     def __init__(self, data: bytes) -> None:
-        """Take the bytes of the file."""
         read = orjson.loads(data)
         self.version: str = read["version"]
         self._weights: Mapping[str, Scored] = {case: np.array(read["weights"][case]) for case in CASES}

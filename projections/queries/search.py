@@ -138,9 +138,7 @@ class Asked:
     span: Span | None = None
     """The time that the text names."""
     slot: SlotAsked | None = None
-    """The slot that it asks for."""
     asks_for_plans: bool = False
-    """Whether it asks for plans."""
 
     @property
     def at(self) -> datetime:
@@ -159,7 +157,6 @@ class Candidates:
     owner: Owner
     table: MemoryRows
     rows: Rows
-    """The rows of the table."""
     memories: list[Memory]
     cosines: Scored
     """The scores of the semantic leg; NaN for a memory that it has not found."""
@@ -222,21 +219,17 @@ class Pool:
     span: Span | None = None
     """The time that the query names."""
     tokens: tuple[str, ...] = ()
-    """The tokens of the query."""
     slot_asked: SlotAsked | None = None
-    """The slot that the query asks for."""
     forms: int = 0
     """The forms that the query asks for, a bit each."""
     by_words: bool = False
     """Whether words alone were searched, because the embedder was away."""
     language: str | None = None
-    """The language of the query."""
     named: Mask | None = None
     """The turns that have what the query names letter by letter, as `parts.named`."""
     scale: tuple[float, float] = (1.0, 0.0)
     """The scale from the encoder's cosines to those on which relevance is based."""
     text: str = ""
-    """The text of the query."""
     asking: View | None = None
     """The query as relevance asks the built-in encoder's vectors; None where another one serves, or none."""
     passed: frozenset[str] = frozenset()

@@ -83,7 +83,6 @@ class Batch:
 
     states: dict[Owner, UserState] = field(default_factory=dict)
     before: dict[Owner, UserState] = field(default_factory=dict)
-    """The states before the batch."""
     memories: dict[Owner, dict[str, int]] = field(default_factory=dict)
     """The memories changed, each with its position in the order of forming."""
     memory_rows: list[tuple[str, str, int, bytes]] = field(default_factory=list)

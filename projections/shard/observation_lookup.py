@@ -59,11 +59,9 @@ class Answered:
 
     event_id: str
     position: Position
-    """The position of its observation."""
     piece_id: str
     item_id: str
     item_offset: int
-    """The offset of the item in the inbox."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -128,7 +128,6 @@ class UserStates:
         return to_end(self._reading(owner))
 
     def _reading(self, owner: Owner) -> Generator[None, None, UserState]:
-        """Read a user's state in steps."""
         name, run = name_of(owner), self._connection.execute
         row = run(
             "select version, last_item, last_offset, last_part, last_part_closed, erased_at, tip from users"
@@ -192,7 +191,6 @@ class UserStates:
 
 
 def _is_about_as_large(before: UserState, state: UserState) -> bool:
-    """Return whether a state is about as large as the one from a few decisions before."""
     is_soon = before.version // _MEASURED_EVERY == state.version // _MEASURED_EVERY
     return is_soon and len(before.memories) <= len(state.memories)
 

@@ -397,12 +397,10 @@ def _joined(known: tuple[str, ...], more: Sequence[str]) -> tuple[str, ...]:
 
 
 def _with(state: UserState, before: Memory | None, after: Memory) -> UserState:
-    """Return the state with a memory, and with its indexes updated."""
     return replace(state, **_changes(state, before, after))
 
 
 def _changes(state: UserState, before: Memory | None, after: Memory) -> dict[str, Any]:
-    """Return the fields of a state that change with a memory."""
     by_digest, by_attribute = state.by_digest, state.by_attribute
     if before is not None and before.content != after.content:
         by_digest = _without(by_digest, digest(before.content), before.memory_id)

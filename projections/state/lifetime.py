@@ -59,7 +59,6 @@ def _lasts(memory: Any) -> bool:  # noqa: ANN401 - as `ends_at`
 
 
 def _is_active_sql() -> str:
-    """Return `ends_at` and `is_over` as SQL."""
     status, end, *lasting = (f"json_extract(body, '$.{name}')" for name in ("status", ENDS, *LASTING))
     goes_on = "".join(f" or {field}" for field in lasting)
     return f"({status} = :active and (ifnull({end} >= :now, 1){goes_on}))"

@@ -28,7 +28,6 @@ class LinkedHistories:
     """The newest decisions of each user of a partition, up to the last record read."""
 
     def __init__(self) -> None:
-        """Start without users."""
         self._tops: dict[bytes, _Top] = {}
         self.linked = 0
         """The number of linked decisions read."""

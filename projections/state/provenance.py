@@ -17,7 +17,6 @@ MARKS: Final = {
     "manual": "from a command",
     "import": "from an import",
 }
-"""The mark of each provenance."""
 _MARK: Final = re.compile(rf"\b({'|'.join(MARKS.values())})(?=\s?[)）])", re.IGNORECASE)
 
 

@@ -79,7 +79,6 @@ class StatementIndex:
     __slots__ = ("_entries", "_found", "_unread")
 
     def __init__(self, memories: Iterable[Saying] = ()) -> None:
-        """Note the existing memories."""
         self._unread: list[Said] = []
         self._found: dict[int, str | set[str]] = {}
         """The memory, or memories, with a key, by the hash of the key."""

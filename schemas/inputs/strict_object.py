@@ -19,7 +19,6 @@ class StrictObject(BaseModel):
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:  # noqa: ANN401 - pydantic's own
-        """Count the members of a shape."""
         cls._known = len(cls.model_fields)
 
     @model_validator(mode="before")

@@ -30,7 +30,6 @@ class Project:
         every_seconds: float = LOOK_EVERY_SECONDS,
         counted: Callable[[str, str], None] = lambda _step, _outcome: None,
     ) -> None:
-        """Flush and check the index every `every_seconds`."""
         self._shards = shards
         self._index_sync = index_sync
         self._every_seconds = every_seconds

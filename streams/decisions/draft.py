@@ -40,7 +40,6 @@ class Draft:
     )  # fmt: skip
 
     def __init__(self, *, state: UserState, item: InboxItem, position: ItemPosition) -> None:
-        """Begin with the user's state."""
         self.item = item
         self.position = position
         self.outcomes: list[Outcome] = []

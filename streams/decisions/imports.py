@@ -110,7 +110,6 @@ def _with_its_expiry(item: ImportMemory) -> ImportMemory:
 
 
 def _status(item: ImportMemory, *, is_past: bool) -> tuple[str, str | None]:
-    """Return the status of an import, and the id of the memory that superseded it."""
     if item.status == SUPERSEDED and item.superseded_by is not None:
         return SUPERSEDED, item.superseded_by
     if item.status == EXPIRED and is_past:

@@ -85,7 +85,6 @@ def _schedule(draft: Draft, item: ScheduleReminder) -> None:
 
 
 def _cancel(draft: Draft, item: CancelReminder) -> None:
-    """Cancel a pending reminder."""
     if item.reminder_id not in draft.state.wakes.reminders:
         draft.say(item.reminder_id, "refused", NOT_WAITING)
         return

@@ -18,11 +18,9 @@ class FairQueue(Generic[Item]):
     """
 
     def __init__(self) -> None:
-        """Begin empty."""
         self._parties: OrderedDict[Hashable, deque[Item]] = OrderedDict()
 
     def __bool__(self) -> bool:
-        """Return whether any item is waiting."""
         return bool(self._parties)
 
     def put(self, party: Hashable, item: Item) -> None:

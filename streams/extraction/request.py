@@ -65,7 +65,6 @@ def _without_policy(_tenant: str, _agent_id: str | None) -> None:
 
 
 def _without_redaction(_tenant: str, _agent_id: str | None) -> Redaction:
-    """Return a redaction that redacts nothing."""
     return Redaction({})
 
 

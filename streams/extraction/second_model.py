@@ -61,7 +61,6 @@ class SecondModel:
         )
 
     def _tokens(self, first: Rejected, second: Rejected | Extraction) -> tuple[ModelTokens, ...]:
-        """Return the tokens that each of the two models used."""
         return (
             ModelTokens(model=self._first.model, tokens_in=first.tokens_in, tokens_out=first.tokens_out),
             ModelTokens(model=self._second.model, tokens_in=second.tokens_in, tokens_out=second.tokens_out),

@@ -23,7 +23,6 @@ class RecentRecords:
     """Keeps the newest records of each partition, without gaps. Add only durable ones. Usable from any thread."""
 
     def __init__(self) -> None:
-        """Begin empty."""
         self._records: dict[tuple[str, int], deque[Record]] = {}
         self._bytes: dict[tuple[str, int], int] = {}
         self._lock = threading.Lock()

@@ -41,7 +41,6 @@ class SafeDelivery(Consumer):
     poll_timeout_s = 1.0
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Faust's signature, passed on
-        """Start with nothing delivered."""
         super().__init__(*args, **kwargs)
         self._withheld: set[TP] = set()
         """The partitions that are not fetched from, because their messages cannot be handled yet; see `withhold`."""

@@ -15,7 +15,6 @@ class Starts:
     """How often each partition's delivery was started. Each message carries the number of its own start."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
-        """Call `changed` when partitions are to be started again."""
         self._changed = changed
         self._numbers: Counter[TP] = Counter()
         self._due: set[TP] = set()

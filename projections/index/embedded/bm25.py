@@ -34,7 +34,6 @@ class Bm25:
     """
 
     def __init__(self) -> None:
-        """Start without rows."""
         self._postings = Postings()
         self._lengths: array[int] = array("I")
         self._live: array[int] = array("B")
@@ -105,7 +104,6 @@ class RowsOfTokens:
     """The rows that have a token, without scores and removals."""
 
     def __init__(self) -> None:
-        """Start without rows."""
         self._postings = Postings()
         self._count = 0
 

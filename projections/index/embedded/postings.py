@@ -37,7 +37,6 @@ class Postings:
     __slots__ = ("_grown", "_hashes", "_many", "_new_hashes", "_new_pairs", "_pairs", "_starts")
 
     def __init__(self) -> None:
-        """Start without rows."""
         self._hashes: NDArray[np.int64] = _NO_HASHES
         """The hashes of the different tokens, ascending."""
         self._starts: NDArray[np.uint32] = _STARTS
@@ -109,7 +108,6 @@ class Postings:
         return many
 
     def _all_hashes(self) -> NDArray[np.int64]:
-        """Return the hash of each sorted pair."""
         return self._hashes.repeat(np.diff(self._starts))
 
 

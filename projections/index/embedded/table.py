@@ -35,7 +35,6 @@ class UserTable:
     """A table to which rows are only appended. A memory's newer version is a new row; the old one stays, but dead."""
 
     def __init__(self, expected_rows: int = 0) -> None:
-        """Make room for the vectors of `expected_rows` rows."""
         self._expected_rows = expected_rows
         self._row_of: dict[str, int] = {}
         self._ids: list[str] = []
@@ -47,7 +46,6 @@ class UserTable:
         self._bm25 = Bm25()
 
     def __len__(self) -> int:
-        """Return the number of rows, including dead ones."""
         return len(self._ids)
 
     @property
@@ -104,7 +102,6 @@ class UserTable:
             return self._leg(*self._best(rows, keyword[rows], query.limit))
 
     def _semantic(self, query: IndexQuery, visible: Mask) -> tuple[Sequence[Hit], Mapping[str, Vectors]]:
-        """Return the hits, and their vectors."""
         if query.vector is None or query.embedding_model is None:
             return (), NO_VECTORS
         block = self._blocks.get((query.embedding_model, len(query.vector)))

@@ -31,7 +31,6 @@ class VectorBlock:
     __slots__ = ("_bytes", "_exact", "_lengths", "rows")
 
     def __init__(self, dimensions: int, expected: int) -> None:
-        """Start without vectors, and make room for the expected number."""
         self.rows: array[int] = array("q")
         self._bytes: NDArray[np.int8] = np.empty((0, dimensions), np.int8)
         """The bytes of the first vectors."""

@@ -52,7 +52,6 @@ class WeaviateCollection:
     """One generation; by default the one that the alias names. Connects at first use."""
 
     def __init__(self, address: WeaviateAddress, api_key: str | None, generation: int | None = None) -> None:
-        """Use `api_key`, None if Weaviate needs none."""
         self.address = address
         self.api_key = api_key
         self.dimensions: set[int] = set()

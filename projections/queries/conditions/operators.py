@@ -94,7 +94,6 @@ A missing value equals only null, and nothing is greater or less than it.
 NAMES: Final = tuple(
     name for operator in OPERATORS for name in ([operator, ICONTAINS] if operator == CONTAINS else [operator])
 )
-"""The names of the operators in requests."""
 
 _OF_ONE_KIND: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "gt": operator.gt,

@@ -28,7 +28,6 @@ class RejectedWindow:
 
     owner: Owner
     version: int
-    """The version of the decision."""
     pieces: frozenset[str]
     """The rejected pieces, without those that were erased with a memory."""
     places: tuple[tuple[str, int], ...] | None

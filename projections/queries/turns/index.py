@@ -184,7 +184,6 @@ class UserWords:
     _told_bytes: int = 0
 
     def __post_init__(self) -> None:
-        """Note whether the oldest turns are included."""
         self._is_whole = self.reached == _NONE
 
     @property

@@ -45,7 +45,6 @@ class TurnMeanings:
     cosines: Cosines
     """The cosine of each row with the question; NaN if the row has no vector or is not visible."""
     vectors: UserMeanings
-    """The vectors of the rows."""
     scores: Cosines
     """For rows in another language than the question, the cosine minus the part that these rows have in common, with
     the share of the session's best; NaN for all others."""

@@ -41,7 +41,6 @@ class UserMeanings:
     """The probability of lasting value for each entry of `_rows`; None until it is computed again."""
 
     def __len__(self) -> int:
-        """Return the number of turns with a vector."""
         return len(self._rows)
 
     @property

@@ -10,7 +10,6 @@ KEYWORD_OVERLAP = 0.6
 """The default of the setting of this name."""
 
 OVERLAP_WITHOUT_COSINE = 0.8
-"""The least overlap without a cosine."""
 
 SIMILARITY = 0.7
 """The least cosine of near duplicates, as Luna configures it. It only rejects; `equivalence` decides."""

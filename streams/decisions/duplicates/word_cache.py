@@ -21,7 +21,6 @@ class WordCache(Generic[Words]):
     """A function that returns and caches the words of a text; two threads may compute the same words twice."""
 
     def __init__(self, words_of: Callable[[str], Words], max_bytes: int = MAX_BYTES) -> None:
-        """Take the function whose results are cached."""
         self._words_of = words_of
         self._cached: BoundedCache[str, Words] = BoundedCache(max_bytes)
         self.known: Final = self._cached.get

@@ -20,7 +20,6 @@ class Judge:
     """Judges extractions. It starts a built-in encoder of its own only where the serving encoder is another one."""
 
     def __init__(self, serving: ServingEmbedder) -> None:
-        """Take the embedder that serves."""
         self._serving = serving
         self._own: BuiltinEmbedder | None = None
         self.heads = heads.load()

@@ -81,7 +81,6 @@ def without_thoughts(text: str) -> str:
 
 
 def _documents(text: str, place: int = 0) -> Iterator[Found]:
-    """Yield the complete documents of a text in order."""
     budget = _TRIES * len(text)
     is_apart = True
     while budget > 0 and (bracket := _BRACKET.search(text, place)):

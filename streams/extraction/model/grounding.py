@@ -217,7 +217,6 @@ class _Reading:
             raise _UngroundedError("it tells of the talk, not of the user")
 
     def _quotes(self, proposal: Proposal) -> tuple[str, ...]:
-        """Return the quotes that occur in the window."""
         said = "\n".join(line.letters for line in self._lines)
         return tuple(q for q in proposal.key_dialogue if wording.letters(q) and wording.letters(q) in said)
 

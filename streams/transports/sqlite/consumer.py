@@ -35,7 +35,6 @@ class Consumer(SafeDelivery):
     consumer_stopped_errors: ClassVar[tuple[type[BaseException], ...]] = ()
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Faust's signature, passed on
-        """Start without an assignment."""
         super().__init__(*args, **kwargs)
         self._assigned: set[TP] = set()
         self._unread = UnreadRecords(

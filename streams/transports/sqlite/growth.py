@@ -19,7 +19,6 @@ class Growth:
     """Collects the partitions to which a transaction appends, and notifies the followers once it is durable."""
 
     def __init__(self) -> None:
-        """Start without followers."""
         self._followers: set[tuple[asyncio.AbstractEventLoop, Told]] = set()
         self._grown: set[Place] = set()
         self._is_settled = True

@@ -36,7 +36,6 @@ class Producer(FaustProducer):
     """Sends in order. Messages sent while a transaction runs share the next one."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Faust's signature, passed on
-        """Start with nothing sent."""
         super().__init__(*args, **kwargs)
         self.buffer = Buffer(loop=self.loop, beacon=self.beacon)
         self.buffer.app = self.app

@@ -91,7 +91,6 @@ class Language:
 
 
 def _read(name: str) -> Language:
-    """Return the rows of a language."""
     tables: dict[str, Any] = {}
     for file in sorted(_FOLDER.glob(f"{name}*.toml")):
         for section, table in tables_of(file).items():
