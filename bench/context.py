@@ -28,17 +28,15 @@ from mnemolog.http.app import make_http
 from mnemolog.server import tune_process
 from mnemolog.settings import Settings
 from mnemolog.worker.worker import Worker
-from projections.state.evolve import events_of
 from schemas import codec
 from schemas.identity import Owner
 from schemas.log import NewRecord
 from schemas.messages.envelope import Sealed
-from schemas.messages.events import LedgerEvent, MemoryFormed
 from schemas.topics import LEDGER, TOPICS
 from streams.transports.sqlite.log import SqliteLog
 
 if TYPE_CHECKING:
-    from schemas.messages.decision import Decision
+    from schemas.messages.events import MemoryFormed
 
 MEMORIES, TURNS, PAIRS = 10_000, 2_000, 200
 TARGET = 2.0
@@ -46,9 +44,8 @@ USER = Owner("default", "u1")
 TOPICS_HIDDEN = ("w17", "w23", "w29")
 
 
-def varied(number: int, event: LedgerEvent) -> LedgerEvent:
+def varied(event: MemoryFormed, number: int) -> MemoryFormed:
     """Return the event of a memory as an episode, a value of the profile, or one that will expire, by its number."""
-    assert isinstance(event, MemoryFormed)
     event = replace(event, importance=(number % 97) / 97, kind="episodic" if number % 3 == 0 else "semantic")
     if number % 5 == 0:
         event = replace(event, memory_type="short_term", expires_at=START + timedelta(days=3650, minutes=number))
@@ -59,22 +56,12 @@ def varied(number: int, event: LedgerEvent) -> LedgerEvent:
     return event
 
 
-def lived(chance: np.random.Generator) -> list[Decision]:
-    """Return the decisions that form the user's memories."""
-    found, number = [], 0
-    for decision in decisions(USER, unit(chance, MEMORIES), chance):
-        events = [varied(number + n, event) for n, event in enumerate(events_of(decision))]
-        number += len(events)
-        found.append(replace(decision, events=[codec.encode(event) for event in events]))
-    return found
-
-
 async def write_log(folder: Path, chance: np.random.Generator) -> None:
     """Write a log with the user's decisions."""
     log = SqliteLog.open(folder)
     for topic in TOPICS:
         await log.create_topic(topic.name, 1)
-    values = [codec.encode(decision) for decision in lived(chance)]
+    values = [codec.encode(decision) for decision in decisions(USER, unit(chance, MEMORIES), chance, varied)]
     await log.append([NewRecord(topic=LEDGER.name, partition=0, key=USER.key, value=value) for value in values])
     log.close()
 

@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING
 import httpx
 import orjson
 
+from bench.pipeline import texts
 from bench.publish import running_worker
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
@@ -57,12 +58,11 @@ DRAIN_SECONDS = 3_600.0
 HOLDING_SECONDS = 600.0
 SETTLING_SECONDS = SAFE_AFTER_SECONDS + 5 * LOOK_EVERY_SECONDS
 RESTING_SECONDS = 2 * max(wal.REST_SECONDS, writer.REST_SECONDS) + 2.0
-SUBJECTS = ("the harbour", "my sister", "Thursday's choir", "the old bakery", "a blue bicycle", "the night train")
 
 
 def publish(client: httpx.Client, memories: int) -> None:
     """Publish `memories` turns, each to be remembered word for word, and wait until all can be found."""
-    users = memories // MEMORIES_OF_A_USER
+    users, said = memories // MEMORIES_OF_A_USER, texts(memories)
     for start in range(0, memories, BATCH):
         body = [
             {
@@ -71,7 +71,7 @@ def publish(client: httpx.Client, memories: int) -> None:
                 "user_id": f"u{n % users}",
                 "session_id": "s",
                 "role": "user",
-                "content": f"Note {n}: about {SUBJECTS[n % len(SUBJECTS)]} I told her {n * 7919 % 99_991} things",
+                "content": said[n],
                 "infer": False,
             }
             for n in range(start, start + BATCH)

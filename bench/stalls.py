@@ -25,7 +25,6 @@ import time
 from collections import Counter, defaultdict
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,7 +38,6 @@ from mnemolog.http.app import make_http
 from mnemolog.server import tune_process
 from mnemolog.settings import Settings
 from mnemolog.worker.worker import Worker
-from projections.state.evolve import events_of
 from schemas import codec
 from schemas.identity import Owner
 from schemas.log import NewRecord
@@ -174,12 +172,10 @@ async def write_log(folder: Path, memories: int) -> None:
     for topic in TOPICS:
         await log.create_topic(topic.name, 1 if topic.single_partition else PARTITIONS)
     for place, user in enumerate(USERS):
-        owner, chance, number = Owner("default", user), np.random.default_rng(place), 0
-        for decision in decisions(owner, unit(chance, memories), chance):
-            formed = [varied(number + n, event) for n, event in enumerate(events_of(decision))]
-            number += len(formed)
-            value = codec.encode(replace(decision, events=[codec.encode(event) for event in formed]))
-            partition = partition_of(owner.key, PARTITIONS)
+        owner, chance = Owner("default", user), np.random.default_rng(place)
+        partition = partition_of(owner.key, PARTITIONS)
+        for decision in decisions(owner, unit(chance, memories), chance, varied):
+            value = codec.encode(decision)
             await log.append([NewRecord(topic=LEDGER.name, partition=partition, key=owner.key, value=value)])
     log.close()
 

@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from bench.latency import Caller
+from bench.pipeline import SUBJECTS
 from bench.publish import running_worker
 from mnemolog.log.connection import close_log, create_topics, open_log
 from mnemolog.log.sealing import seal_log
@@ -58,7 +59,6 @@ if TYPE_CHECKING:
 SIZES = (100, 1_000)
 MEMORIES, WITH_ALL, FEWER = 20, 2_000, 2
 """Users after the first WITH_ALL have FEWER memories by default; only the last row searches them."""
-SUBJECTS = ("the harbour", "my sister", "Thursday's choir", "the old bakery", "a blue bicycle", "the night train")
 QUERIES = tuple(f"what did I say about {subject}" for subject in SUBJECTS)
 SAID = tuple(f"I shall write about {subject} again" for subject in SUBJECTS)
 TEMPLATE = "u0000000"
