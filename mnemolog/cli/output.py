@@ -81,8 +81,8 @@ class Output:
         print(harmless(message), file=sys.stderr, flush=True)  # noqa: T201 - the command line talks to a person
 
     def say_page(self, found: dict[str, Any]) -> None:
-        """Tell which page of a list was shown, if there are others."""
-        if found["total"] > len(found["items"]):
+        """Tell which page of a list was shown, if there are others; with JSON, the answer has told it."""
+        if not self.as_json and found["total"] > len(found["items"]):
             self.say(f"page {found['page']}: {len(found['items'])} of {found['total']}; --page shows others")
 
     def progress(self, unit: str = "") -> Progress:

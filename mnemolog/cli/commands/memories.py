@@ -85,9 +85,6 @@ async def memories(  # noqa: PLR0913 - one for each option
         page=page,
         page_size=page_size,
     )
-    if output.as_json:
-        output.json(found)
-        return
     output.table(
         ("importance", "memory", "category", "type", "strength", "id"),
         [
@@ -95,6 +92,7 @@ async def memories(  # noqa: PLR0913 - one for each option
             for m in found["items"]
         ],
         f"{user} has no {status} memories here",
+        of=found,
     )
     output.say_page(found)
 

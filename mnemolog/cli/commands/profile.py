@@ -42,9 +42,6 @@ async def entities(
         _print(output, await client.entity(user, entity_id, agent, as_of=as_of))
         return
     found = await client.entities(user, agent, kind=kind, page=page, page_size=page_size, as_of=as_of)
-    if output.as_json:
-        output.json(found)
-        return
     output.table(
         ("name", "kind", "memories", "first", "last", "id"),
         [
@@ -52,6 +49,7 @@ async def entities(
             for e in found["items"]
         ],
         f"no memory of {user} names {'anything' if kind is None else f'any {kind}'}",
+        of=found,
     )
     output.say_page(found)
 

@@ -25,10 +25,7 @@ from mnemolog.extensions.mem0.requests import (
     several,
     texts_in,
 )
-from mnemolog.extensions.mem0.shapes import (
-    history_shown,
-    memory_shown,
-)
+from mnemolog.extensions.mem0.shapes import history_shown, memory_shown
 from mnemolog.extensions.mem0.whose import (
     AGENT,
     APP,

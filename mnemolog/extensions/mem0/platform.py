@@ -85,19 +85,13 @@ async def listed(request: Request) -> Response:
 
 
 @router.post("/v2/memories/")
+@router.get("/v1/memories/")
 @reads
 async def listed_before(request: Request) -> Response:
-    """List memories for clients that use an earlier version of the protocol; paged only on request."""
-    body = await body_of(request)
+    """List memories for clients of an earlier version, which send a body or a query; paged only on request."""
+    body = await body_of(request) if request.method == "POST" else dict(request.query_params)
     page = await _page(request, body)
     return answer(page if "page" in request.query_params or "page" in body else page["results"])
-
-
-@router.get("/v1/memories/")
-async def listed_at_first(request: Request) -> Response:
-    """List memories for the earliest clients, which send everything in the query string."""
-    page = await _page(request, dict(request.query_params))
-    return answer(page if "page" in request.query_params else page["results"])
 
 
 @router.delete("/v1/memories/")

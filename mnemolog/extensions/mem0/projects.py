@@ -8,7 +8,7 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, get_args
 
-from mnemolog.http.own_routes import Requested, ask
+from mnemolog.extensions.mem0.requests import OwnRoutes
 from mnemolog.http.problems import Problem
 from schemas.messages.observations import MAX_INSTRUCTIONS_CHARACTERS
 from schemas.vocabulary.words import Category
@@ -60,11 +60,11 @@ class Projects:
     """The one project of the caller's tenant: its settings are the tenant's policy."""
 
     def __init__(self, request: Request) -> None:
-        self._request = request
+        self._routes = OwnRoutes(request)
 
     async def shown(self) -> dict[str, Any]:
         """Return the settings in mem0's shape. Raises Problem."""
-        policy = await self._asked("GET", None)
+        policy = await self._routes.body("GET", _POLICY)
         return {
             "custom_instructions": policy["instructions"] or None,
             "custom_categories": [{name: what} for name, what in policy["categories"].items()] or None,
@@ -89,19 +89,9 @@ class Projects:
             changes["categories"] = described
         if not changes:
             return  # mnemolog is always multilingual and lets memories fade
-        known = await self._asked("GET", None)
+        known = await self._routes.body("GET", _POLICY)
         kept = {name: value for name, value in known.items() if name not in _OF_ANSWERS}
-        await self._asked("PUT", kept | changes)
-
-    async def _asked(self, method: str, body: Mapping[str, Any] | None) -> dict[str, Any]:
-        key = self._request.headers.get("idempotency-key", "")
-        answered = await ask(self._request, Requested(method=method, path=_POLICY, body=body), key)
-        if not answered.is_success:
-            is_wrong = answered.status == HTTPStatus.UNPROCESSABLE_ENTITY
-            status = HTTPStatus.BAD_REQUEST if is_wrong else HTTPStatus(answered.status)
-            raise Problem(status, str((answered.body or {}).get("detail", status.phrase)))
-        policy: dict[str, Any] = answered.body
-        return policy
+        await self._routes.body("PUT", _POLICY, body=kept | changes)
 
 
 _OF_ANSWERS: Final = ("policy_id", "version", "agent_id", "set_at", "by")

@@ -1,6 +1,6 @@
 """The plain routes of mem0's open-source server, for programs that call it over HTTP."""
 
-from typing import Any, Final
+from typing import Any
 
 from fastapi import Request, Response
 
@@ -13,8 +13,6 @@ from mnemolog.http.permissions import OF_OTHERS_PROTOCOL
 from mnemolog.http.routing import answer, routes, takes_long
 
 router = routes("mem0", access=OF_OTHERS_PROTOCOL, checks_query=False, include_in_schema=False)
-WAIT_SECONDS: Final = 60.0
-"""How long a request waits for its results."""
 
 # Both protocols answer these in the same way.
 router.get("/memories/{memory_id}")(platform.get)
@@ -28,7 +26,7 @@ async def add(request: Request) -> Response:
     """Accept messages, and answer with the results of their extraction."""
     additions = Additions(request)
     adding, results = await additions.add(await body_of(request))
-    return answer({"results": await additions.wait(adding, WAIT_SECONDS) if results is None else results})
+    return answer({"results": await additions.wait(adding, platform.WAIT_SECONDS) if results is None else results})
 
 
 @router.get("/memories")

@@ -132,6 +132,12 @@ def test_a_tool_says_of_its_route_what_that_does(tool: RoutedTool, known: list[O
     assert tool.reads == operation.reads
 
 
+def test_the_page_of_tools_names_each_of_them():
+    page_of_tools = PAGE.parents[1] / "how-to" / "tools.md"
+    named = page_of_tools.read_text("utf-8")
+    assert [tool.name for tool in (*TOOLS, *MEMORY_TOOLS) if f"`{tool.name}`" not in named] == []
+
+
 def test_what_answers_with_a_changed_memory_is_a_span_of_a_memory_operation(known: list[Operation]):
     changing = [one for one in known if not one.reads and responses.Memory in shapes(one.route.response_model)]
     assert len(changing) > 5
