@@ -1,4 +1,4 @@
-"""Earlier turns: those that a window's first words take back, continue, or answer."""
+"""Earlier turns: those that a window's first words take back, continue, or answer, and those that tell who speaks."""
 
 from __future__ import annotations
 
@@ -7,14 +7,19 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
+from projections.partitions.assignment import NotHeld
+from projections.profile.visibility import NAME
 from projections.shard.errors import ShardUnavailable
+from projections.state.memory import ACTIVE
 from projections.text.wishes import wishes_of
+from streams.extraction.evidence.speakers import name_of_speaker
 from streams.extraction.own_words.antecedents import MOST_BACK, unnamed
 from streams.extraction.rules_lineage import RulesLineage
-from streams.extraction.window import pieces_of
+from streams.extraction.window import OpenWindow, closes_before, pieces_of
 from streams.extraction.wishes.repairs import takes_back
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from datetime import tzinfo
 
     from projections.partitions.shards import Shards
@@ -22,20 +27,54 @@ if TYPE_CHECKING:
     from schemas.identity import Owner
     from schemas.log import Position
     from streams.extraction.protocol import Extractor, Piece, Window
+    from streams.extraction.window import WindowLimits
 
 LONGEST_ANSWER: Final = 120
 """The most characters of a turn that may answer the turn before its window."""
 ANSWERED_WITHIN: Final = timedelta(hours=1)
 """The time after a question in which a turn of the next window may answer it."""
+MOST_FIRST: Final = 50
+"""The most turns of a session that are read for the speakers of its first window."""
 
 
 class EarlierTurns:
     """The turns of a session before a window, as far as the user lets them be kept."""
 
-    def __init__(self, shards: Shards, zone: tzinfo) -> None:
-        """Use `zone` for turns that name none."""
+    def __init__(self, shards: Shards, zone: tzinfo, limits: WindowLimits) -> None:
+        """Use `zone` for turns that name none; `limits` are those that cut the windows."""
         self._shards = shards
         self._zone = zone
+        self._limits = limits
+
+    async def with_speakers(self, window: Window, owner: Owner) -> Window:
+        """Return a window whose turns have names with those of its session's first window, and the user's own.
+
+        Whose a turn is must not depend on how turns fall into windows.
+        """
+        first, session_id = window.pieces[0], window.session_id
+        at = first.position
+        if at is None or session_id is None or not any(p.name and p.speaker == "user" for p in window.pieces):
+            return window
+        await self._reach(at)
+        published, opened = self._shards.of(owner).turns, OpenWindow()
+        turns = published.opening(owner, session_id, window.agent_id, at.offset, MOST_FIRST)
+        for piece in (p for turn in turns for p in pieces_of(turn.message, turn.recorded_at, zone=self._zone)):
+            if closes_before(opened, piece, self._limits):
+                break
+            opened.add(piece)
+        names = dict.fromkeys(name_of_speaker(piece) for piece in opened.pieces if piece.speaker == "user")
+        return replace(window, first_speakers=tuple(names), introduced=tuple(dict.fromkeys(self._introduced(owner))))
+
+    def _introduced(self, owner: Owner) -> Iterator[str]:
+        """Yield the names of the turns from which the user's name is known; none of a user whose history is damaged."""
+        try:
+            state = self._shards.state(owner)
+        except (NotHeld, ShardUnavailable):
+            return
+        for memory in (state.memories[memory_id] for memory_id in state.by_attribute.get(NAME, ())):
+            if memory.status == ACTIVE and memory.speaker is None and memory.about is None:
+                turns = (self._shards.of(owner).turns.turn(owner, source) for source in memory.source_ids)
+                yield from (turn.message.name for turn in turns if turn is not None and turn.message.name)
 
     async def added_to(self, window: Window, owner: Owner, extractor: Extractor) -> Window:
         """Return a window with the turns before it that its first words take back, continue, or answer.
@@ -54,8 +93,7 @@ class EarlierTurns:
         if not (is_withdrawal or (is_read and (may_answer or goes_on))):
             return window
         at = first.position
-        with suppress(ShardUnavailable):  # else what was before it may not be there yet
-            await self._shards.up_to(at.topic, at.partition, at.offset)
+        await self._reach(at)
         published = self._shards.of(owner).turns
         turns = published.before(owner, session_id, window.agent_id, at.offset, MOST_BACK)
         earlier: list[Piece] = []
@@ -68,6 +106,11 @@ class EarlierTurns:
         users = (event_id for event_id, _ in turns if _is_users(published.turn(owner, event_id)))
         before = next(users, None) if is_withdrawal else None
         return replace(window, before=before, pieces=(*earlier, *window.pieces), earlier=len(earlier))
+
+    async def _reach(self, at: Position) -> None:
+        """Wait until the shard has what was published before a position, if it can be had."""
+        with suppress(ShardUnavailable):
+            await self._shards.up_to(at.topic, at.partition, at.offset)
 
     def _last_piece(self, owner: Owner, turn: tuple[str, int], at: Position) -> list[Piece]:
         """Return the last piece of what its user lets be kept of a turn that stands in the partition of a position."""

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from streams.delivery.keyed_pool import KeyedPool
     from streams.extraction.protocol import Extractor, Piece, Window
     from streams.extraction.request import ExtractionService
+    from streams.extraction.window import WindowLimits
 
     Answer: TypeAlias = CandidatesExtracted | ExtractionRejected
     DecideAtOnce: TypeAlias = Callable[[Answer, NewRecord, Callable[[], bool]], Awaitable[Decided | None]]
@@ -70,6 +71,7 @@ class ExtractionQueue:
         extractor: Extractor,
         verbatim: Extractor,
         pool: KeyedPool,
+        limits: WindowLimits,
         zone: tzinfo = UTC,
         counted: Callable[[str, str], None] = lambda _step, _outcome: None,
         extracted: Callable[[Answer, Window], None] = lambda _item, _window: None,
@@ -77,7 +79,7 @@ class ExtractionQueue:
         decided: Callable[[Owner, str], Awaitable[None]] = decided_at_once,
         decision_seconds: float = DECISION_SECONDS,
     ) -> None:
-        """Use `zone` for observations that name none.
+        """Use `zone` for observations that name none; `limits` are those that cut the windows.
 
         `decide` appends an answer together with the decision on it where it can, as `ImmediateDecisions.decide`.
 
@@ -93,11 +95,12 @@ class ExtractionQueue:
         self._verbatim = verbatim
         self._pool = pool
         self._zone = zone
+        self.limits = limits
         self._extracted = extracted
         self._decide = decide
         self._decided = decided
         self._decision_seconds = decision_seconds
-        self._earlier_turns = EarlierTurns(shards, zone)
+        self._earlier_turns = EarlierTurns(shards, zone, limits)
         self._answered: dict[Owner, str] = {}
         """The last answer without a model to a user's words, which may not be decided on yet; the latest users'."""
 
@@ -135,8 +138,9 @@ class ExtractionQueue:
         window = replace(window_of(last, ()), rejected_at=version)
         owner = Owner.of(window.tenant, window.user_id)
         while left := self.gate.surviving(owner, [p for p in found if p.piece_id in pieces]):
+            again = await self._earlier_turns.with_speakers(replace(window, pieces=tuple(left)), owner)
             with suppress(Erased):
-                return await self._answer(replace(window, pieces=tuple(left)), self._extractor_of(last), lambda _: None)
+                return await self._answer(again, self._extractor_of(last), lambda _: None)
         return None
 
     def _extractor_of(self, message: Observation) -> Extractor:
@@ -165,6 +169,7 @@ class ExtractionQueue:
         answered = self._answered.pop(owner, None)
         if answered is not None and isinstance(extractor, OwnWords):
             extractor = extractor.behind(lambda: self._until_decided(owner, answered))
+        window = await self._earlier_turns.with_speakers(window, owner)
         window = await self._earlier_turns.added_to(window, owner, extractor)
         while (rest := self._left_of(owner, window)) is not None:
             with suppress(Erased):

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from streams.agents.extraction_queue import ExtractionQueue
     from streams.agents.reencode import Reencoder
     from streams.delivery.delivery import Delivery
-    from streams.extraction.window import WindowLimits
 
 
 class Observe:
@@ -38,7 +37,6 @@ class Observe:
         shards: Shards,
         extractions: ExtractionQueue,
         reencoder: Reencoder,
-        limits: WindowLimits,
         memorizes: bool = True,
     ) -> None:
         self._shards = shards
@@ -46,7 +44,7 @@ class Observe:
         self.reencoder = reencoder
         self._memorizes = memorizes
         self._counted = extractions.counted
-        self.windows = OpenWindows(log, shards, extractions, limits)
+        self.windows = OpenWindows(log, shards, extractions)
         self.resumption = Resumption(shards, extractions, self.windows)
 
     async def handle(self, delivery: Delivery) -> None:

@@ -99,6 +99,11 @@ class Window:
     earlier: int = 0
     """How many of the first pieces were extracted before. They are here because the pieces after them take back
     something that they say, or answer them."""
+    first_speakers: tuple[str, ...] = ()
+    """The names of the user's role in the session's first window, "" for turns without a name; empty where this window
+    is the first, or has no names."""
+    introduced: tuple[str, ...] = ()
+    """The names that the turns bore in which the user said what they are called."""
     before: str | None = None
     """The id of the user's turn before the window, where the window's first turn only asks not to keep that turn."""
 

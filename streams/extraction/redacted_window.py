@@ -30,8 +30,13 @@ def redacted_window(window: Window, redaction: Redaction) -> tuple[Window, tuple
             left_out.append(f"piece {place + 1}: {_why(refused)}")
     replacing = redaction.replacing()
     known = tuple(_redacted_known(one, replacing) for one in window.known)
+    first_speakers, introduced = (
+        tuple(replacing.value(list(names))) for names in (window.first_speakers, window.introduced)
+    )
     earlier = sum(place < window.earlier for place in places)
-    redacted = replace(window, pieces=tuple(pieces), known=known, earlier=earlier)
+    redacted = replace(
+        window, pieces=tuple(pieces), known=known, first_speakers=first_speakers, introduced=introduced, earlier=earlier
+    )
     return redacted, tuple(places), tuple(left_out)
 
 

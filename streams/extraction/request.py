@@ -204,7 +204,7 @@ class ExtractionService:
         pieces = [piece for window in windows for piece in window.pieces]
         if any(piece.image is not None or has_many_marks(piece.text) for piece in pieces):
             return None
-        if any(others_of(window.pieces) for window in windows):
+        if any(piece.name for piece in pieces):  # whose words they are depends on the session's other turns
             return None
         try:
             async with self.slots.slot(windows[0].tenant):
@@ -231,7 +231,7 @@ class ExtractionService:
         An extractor without model gets only the user's name, and only if several people speak.
         """
         is_model = extractor.model not in WITHOUT_MODEL
-        if not is_model and not others_of(window.pieces):
+        if not is_model and not others_of(window):
             return window
         try:
             known = await self.known_of(window)

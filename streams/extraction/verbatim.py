@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Final
 
-from streams.extraction.evidence.speakers import others_of, user_name_of
+from streams.extraction.evidence.speakers import others_of
 from streams.extraction.protocol import Extraction, Proposal
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class VerbatimExtractor:
 
     async def extract(self, window: Window) -> Extraction:
         """Return one semantic, long-term fact of importance 0.5 for each piece, word for word. Never raises."""
-        others = others_of(window.pieces, user_name_of(window.known))
+        others = others_of(window)
         return Extraction(
             proposals=tuple(
                 Proposal(content=piece.text, memory_type="long_term", sources=(index,), speaker=others.get(index))

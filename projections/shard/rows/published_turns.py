@@ -151,6 +151,22 @@ class PublishedTurns:
         ).fetchall()
         return [(event_id, at) for event_id, at in rows]
 
+    def opening(self, owner: Owner, session_id: str, agent_id: str | None, offset: int, most: int) -> list[Turn]:
+        """Return the first turns of a session before an offset, oldest first, up to an end of any of the user's."""
+        session = (name_of(owner), session_id, agent_id, offset, most)
+        rows = self._connection.execute(
+            "select offset, turn, recorded_at from observations where owner=? and session_id=? and agent_id is ?"
+            " and turn is not null and offset<? order by offset limit ?",
+            session,
+        ).fetchall()
+        if not rows:
+            return []
+        (end,) = self._connection.execute(
+            "select coalesce(min(offset), ?3) from observations where owner=?1 and kind='SessionEnded' and offset>?2",
+            (name_of(owner), rows[0][0], offset),
+        ).fetchone()
+        return [_turn_of(turn, at) for place, turn, at in rows if place < end]
+
 
 def _turn_of(body: bytes, recorded_at: str) -> Turn:
     return Turn(codec.decode_as(body, TurnRecorded), datetime.fromisoformat(recorded_at))

@@ -11,9 +11,9 @@ from schemas.messages.observations import USER_NAME
 from schemas.text import plain_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
-    from streams.extraction.protocol import Known, Piece
+    from streams.extraction.protocol import Known, Piece, Window
 
 _OWN_NAME: Final = re.compile(
     r"(?:\bmy name(?: is|'s)|\bI(?: am|'m)|\bcall me|\bthis is|我(?:的名字)?[叫是])(.{1,40})", re.IGNORECASE
@@ -21,26 +21,38 @@ _OWN_NAME: Final = re.compile(
 _GIVEN: Final = re.compile("[\u4e00-\u9fff]{2,}")
 
 
-def others_of(pieces: Sequence[Piece], user_name: str | None = None) -> Mapping[int, str]:
+def others_of(window: Window) -> Mapping[int, str]:
     """Return the turns of the user's role that another person spoke, as a map from index to that person's name.
 
-    Where the metadata of a turn contain the user's name, every other name is another person's, even if it is the only
-    one in the window. Otherwise a turn is the user's if it has no name, or if its name and `user_name` may be one
-    person's. All turns are the user's if they all have the same name. They are the user's too if some have no name, and
-    the only name belongs to a person who introduces themselves by it. Where there are several names and none is known
-    to be the user's, each is another person's.
+    Where the metadata of a turn contain the user's name, or the user introduced themselves in a turn that had a name,
+    every other name is another person's, even if it is the only one in the session. Otherwise a turn is the user's if
+    it has no name, or if its name and the user's may be one person's. All turns are the user's if all of the session
+    have the same name. They are the user's too if some have no name, and the only name belongs to a person who
+    introduces themselves by it. Where there are several names, the user's is the one that a known memory has, or the
+    user's id, or that of the only speaker of the session's first window, because what they said there is the user's. If
+    it is none of these, each name is another person's.
     """
-    turns = {i: (piece.name or "").strip() for i, piece in enumerate(pieces) if piece.speaker == "user"}
+    pieces, first = window.pieces, window.first_speakers
+    turns = {i: name_of_speaker(piece) for i, piece in enumerate(pieces) if piece.speaker == "user"}
     if (told := next(filter(None, map(_told, pieces)), None)) is not None:
         return {i: name for i, name in turns.items() if name and name.casefold() != told.strip().casefold()}
-    names = {plain_words(name): name for name in turns.values()}
-    if len(names) < 2:  # noqa: PLR2004 - one name, or none
+    names = {plain_words(name): name for name in (*first, *turns.values())}
+    if len(names) < 2 and not window.introduced:  # noqa: PLR2004 - one name, or none
         return {}
     named = [name for plain, name in names.items() if plain]
-    if user_name is None and len(named) == 1:
-        own = (pieces[i].text for i, name in turns.items() if name)
-        user_name = named[0] if any(_introduces(text, named[0]) for text in own) else None
-    return {i: name for i, name in turns.items() if name and not (user_name and is_same_person(name, user_name))}
+    own = [name for name in (user_name_of(window.known), *window.introduced) if name]
+    own = own or [name for name in named if is_same_person(name, window.user_id)]
+    if not own and len(named) == 1:
+        texts = [pieces[i].text for i, name in turns.items() if name]
+        own = [name for name in named if any(_introduces(text, name) for text in texts)]
+    if not own and len({plain_words(name) for name in first}) == 1:
+        own = [name for name in first if name]
+    return {i: name for i, name in turns.items() if name and not any(is_same_person(name, one) for one in own)}
+
+
+def name_of_speaker(piece: Piece) -> str:
+    """Return the name of a piece's speaker; an empty text if it has none."""
+    return (piece.name or "").strip()
 
 
 def _told(piece: Piece) -> str | None:

@@ -81,7 +81,7 @@ def read_answer(text: str, window: Window, *, cut_off: bool = False) -> Answer:
     """
     proposals: list[Proposal] = []
     dropped: list[str] = []
-    others = others_of(window.pieces, user_name_of(window.known))
+    others = others_of(window)
     try:
         entries = _entries(text, cut_off=cut_off)
     except UnusableAnswerError:

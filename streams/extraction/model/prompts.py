@@ -14,7 +14,7 @@ from schemas.inputs.images import media_type
 from schemas.visible_text import visible
 from schemas.vocabulary.attributes import BY_NAME, LISTS, MANY, MAPS, ONE, SINGLE
 from schemas.vocabulary.words import EVENT_TYPES, Category, Kind
-from streams.extraction.evidence.speakers import others_of, user_name_of
+from streams.extraction.evidence.speakers import others_of
 from streams.extraction.model.examples import EXAMPLES, KNOWN, Language
 
 if TYPE_CHECKING:
@@ -251,7 +251,7 @@ def known_line(number: int, known: Known) -> str:
 
 def _spoken_by(window: Window) -> str:
     """Return the rule that separates the user's lines from those of others in the user's role; "" without others."""
-    others = others_of(window.pieces, user_name_of(window.known))
+    others = others_of(window)
     if not others:
         return ""
     own = [str(i) for i, piece in enumerate(window.pieces, 1) if piece.speaker == "user" and i - 1 not in others]

@@ -14,7 +14,7 @@ from projections.text.analyser import terms
 from projections.text.reminders import asks_for_reminder
 from projections.text.scripts import HAN
 from projections.text.shown import said_of
-from streams.extraction.evidence.speakers import others_of, user_name_of
+from streams.extraction.evidence.speakers import others_of
 from streams.extraction.own_words.answers import answered, asks_in, field_of, question_before
 from streams.extraction.own_words.antecedents import (
     MOST_BACK,
@@ -163,7 +163,7 @@ def read_window(window: Window) -> Reading:
     found: list[Statement] = []
     dropped: list[str] = []
     shown: set[str] = set()
-    others = others_of(window.pieces, user_name_of(window.known))
+    others = others_of(window)
     for index, piece in enumerate(window.pieces[window.earlier :], window.earlier):
         if piece.speaker == "user":
             found += _gift(piece, index)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from projections.text.analyser import terms
 from projections.text.wishes import ASKED_TO_FORGET, ASKED_TO_WITHDRAW, kept_of, wishes_of
-from streams.extraction.evidence.speakers import others_of, user_name_of
+from streams.extraction.evidence.speakers import others_of
 from streams.extraction.protocol import Proposal
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def with_wishes(
     for place, piece in enumerate(kept.pieces):
         if piece.text != window.pieces[place].text:
             dropped.append(f"piece {place + 1}: {NOT_TO_KEEP}")
-    others = others_of(window.pieces, user_name_of(window.known))
+    others = others_of(window)
     for place, piece in zip(places, read.pieces, strict=True):
         if piece.speaker == "user" and place >= window.earlier:
             asked = _asked_for(piece, place, own)

@@ -32,7 +32,8 @@ def test_the_user_is_who_has_no_name_or_the_known_or_the_only_one(
 ):
     turns = [piece(number, name=name) for number, name in enumerate(names)]
     assistant = piece(9, speaker="assistant", name="Luna")
-    assert others_of([*turns, assistant], user_name) == expected
+    known = () if user_name is None else (replace(AMY, value=user_name),)
+    assert others_of(replace(window(*turns, assistant), known=known)) == expected
 
 
 @each(
@@ -49,7 +50,7 @@ def test_metadata_say_which_name_is_the_users_also_where_only_another_one_speaks
     names: list[str | None], metadata: str, expected: dict[int, str]
 ):
     turns = [replace(piece(number, name=name), metadata=metadata) for number, name in enumerate(names)]
-    assert others_of(turns, "Bob") == expected
+    assert others_of(replace(window(*turns), known=(replace(AMY, value="Bob"),))) == expected
 
 
 @pytest.mark.parametrize(
@@ -79,7 +80,45 @@ def test_the_users_name_is_known_where_a_memory_of_the_user_says_it():
 def test_the_only_name_among_turns_without_one_is_the_users_if_they_give_it_as_theirs(
     text: str, expected: dict[int, str]
 ):
-    assert others_of([piece(0, "hello"), piece(1, text, name="Amy")]) == expected
+    assert others_of(window(piece(0, "hello"), piece(1, text, name="Amy"))) == expected
+
+
+@each(
+    ("first", "names", "user_id", "expected"),
+    [
+        (("Amy",), ["Amy"], "u1", {}),
+        (("Amy",), ["Bob"], "u1", {0: "Bob"}),
+        (("Amy",), ["Bob", "amy"], "u1", {0: "Bob"}),
+        (("Amy", "Bob"), ["Amy"], "u1", {0: "Amy"}),
+        (("Amy", "Bob"), ["Amy"], "amy", {}),
+        (("Bob",), ["Amy"], "amy", {}),
+        (("Bob",), ["Cid", "Amy"], "amy", {0: "Cid"}),
+        (("",), ["Amy", None], "u1", {0: "Amy"}),
+        (("", "Amy"), ["Bob"], "u1", {0: "Bob"}),
+        ((), ["Amy"], "u1", {}),
+    ],
+)
+def test_who_spoke_alone_in_the_first_window_of_a_session_is_the_user(
+    first: tuple[str, ...], names: list[str | None], user_id: str, expected: dict[int, str]
+):
+    turns = window(*(piece(number, name=name) for number, name in enumerate(names)))
+    assert others_of(replace(turns, first_speakers=first, user_id=user_id)) == expected
+
+
+@each(
+    ("introduced", "names", "expected"),
+    [
+        (("al99",), ["al99"], {}),
+        (("al99",), ["Bob"], {0: "Bob"}),
+        (("al99",), [None, "Bob", "AL99"], {1: "Bob"}),
+        (("al99", "Amy"), ["Amy Lee"], {}),
+    ],
+)
+def test_a_user_who_introduced_themselves_speaks_by_the_name_of_that_turn(
+    introduced: tuple[str, ...], names: list[str | None], expected: dict[int, str]
+):
+    turns = window(*(piece(number, name=name) for number, name in enumerate(names)))
+    assert others_of(replace(turns, introduced=introduced)) == expected
 
 
 async def test_each_speakers_words_are_kept_under_their_name():
