@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import Final
 
-RULES_VERSION: Final = "28"
+RULES_VERSION: Final = "29"
 """Raise it with every change of what the rules find: it is recorded with each memory's lineage."""
 
 

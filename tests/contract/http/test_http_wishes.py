@@ -118,6 +118,22 @@ async def test_what_is_asked_to_be_forgotten_is_and_can_be_restored(door: FrontD
     assert len(await memories_of(door, "w7")) == 2
 
 
+@pytest.mark.parametrize(
+    ("user", "told", "wish"),
+    [
+        ("w19", "I live in Lyon.", "Don't tell anyone, but forget that I live in Lyon."),
+        ("w20", "My ex was called Marco and he is a chef.", "I don't want you to remember my ex."),
+        ("w21", "I owe Tom 40 euros for the concert.", "Forget Tom."),
+    ],
+)
+async def test_however_it_is_asked_what_is_named_is_forgotten_and_nothing_else(
+    door: FrontDoor, user: str, told: str, wish: str
+):
+    states = await say(door, user, "I have a cat named Miso.", told, wish)
+    assert "the user asked to forget it" in states[2]["reason"]
+    assert len(await memories_of(door, user)) == 1
+
+
 async def test_the_value_of_a_slot_is_forgotten_if_a_question_names_it(door: FrontDoor):
     told = await say(door, "w15", "我对虾过敏。", "我住在厦门。", "别再记得我住哪儿了，其他的留着。")
     assert "the user asked to forget it" in told[2]["reason"]

@@ -105,6 +105,9 @@ def test_a_sentence_that_only_asks_takes_the_one_before_it_away():
         ("忘掉我住在里斯本", "我住在里斯本"),
         ("把我的地址删掉", "我的地址"),
         ("Stop remembering where I live.", "where I live"),
+        ("Don't tell anyone, but forget that I live in Lyon.", "I live in Lyon"),
+        ("I don't want you to remember my ex.", "my ex"),
+        ("Forget Tom.", "Tom"),
         ("别再记得我住哪儿了，其他的留着。", "我住哪儿"),
     ],
 )
@@ -135,6 +138,10 @@ def test_what_is_to_be_remembered_is_taken_word_for_word(text: str, what: str):
         "我不记得我住哪儿了",
         "Do you remember my name?",
         "I forget that a lot.",
+        "I always forget Tom.",
+        "Don't forget Tom.",
+        "Forget pasta.",
+        "Don't tell anyone but I forget my keys.",
     ],
 )
 def test_talk_of_remembering_is_no_order(text: str):
@@ -145,6 +152,7 @@ WITHDRAWN = [
     "pls dont save that and dont tell anyone ok",
     "don't keep this!! (seriously)",
     "先别记，还没跟家里说",
+    "I don't want you to remember my last message.",
     "刚才那个别记！",
 ]
 
