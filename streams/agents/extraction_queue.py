@@ -201,6 +201,7 @@ class ExtractionQueue:
         pieces = [piece for window in windows for piece in window.pieces]
         if len(self.gate.surviving(owner, pieces)) < len(pieces):
             return False
+        windows = [await self._earlier_turns.with_speakers(window, owner) for window in windows]
         with _span_of(windows[-1]):
             items = await self._service.extract_together(windows, self._verbatim)
         if items is None or not self.gate.passes(owner, pieces):

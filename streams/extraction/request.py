@@ -204,7 +204,7 @@ class ExtractionService:
         pieces = [piece for window in windows for piece in window.pieces]
         if any(piece.image is not None or has_many_marks(piece.text) for piece in pieces):
             return None
-        if any(piece.name for piece in pieces):  # whose words they are depends on the session's other turns
+        if any(others_of(window) for window in windows):
             return None
         try:
             async with self.slots.slot(windows[0].tenant):
