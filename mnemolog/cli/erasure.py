@@ -19,9 +19,10 @@ KEY = Annotated[
 ]
 
 FORCE = Annotated[
-    bool, Option("--force", help="Also a user of whom nothing is known, whose events may be on their way.")
+    bool,
+    Option("--force", help="Erase the user even if nothing is known about them yet: their events may be on their way."),
 ]
-YES = Annotated[bool, Option("--yes", "-y", help="Do not ask, also at a terminal.")]
+YES = Annotated[bool, Option("--yes", "-y", help="Do not ask for confirmation.")]
 commands = Commands()
 
 

@@ -45,13 +45,15 @@ FAILED: Final = 1
 WRONG_USAGE: Final = 2
 INTERRUPTED: Final = 130
 
-JSON = Annotated[bool, Option("--json", help="One JSON object on stdout.")]
-ENV_FILE = Annotated[Path | None, Option("--env-file", help="A file of settings, NAME=value a line.")]
-DATA = Annotated[Path | None, Option("--data", help="The data directory. [default: MNEMOLOG_DATA_DIR, ./var]")]
-URL = Annotated[str | None, Option("--url", help="The server to talk to. [default: MNEMOLOG_URL, this machine's]")]
+JSON = Annotated[bool, Option("--json", help="Print one JSON object.")]
+ENV_FILE = Annotated[Path | None, Option("--env-file", help="A file of settings with one NAME=value on each line.")]
+DATA = Annotated[Path | None, Option("--data", help="The data directory. [default: MNEMOLOG_DATA_DIR, else ./var]")]
+URL = Annotated[
+    str | None, Option("--url", help="The server's URL. [default: MNEMOLOG_URL, else this machine's server]")
+]
 
 KEY_FILE = Annotated[
-    Path | None, Option("--api-key-file", help="A file with the key to send. [default: MNEMOLOG_API_KEY]")
+    Path | None, Option("--api-key-file", help="A file that contains the API key. [default: MNEMOLOG_API_KEY]")
 ]
 COMMON: Final[dict[str, Any]] = {
     "json": JSON,

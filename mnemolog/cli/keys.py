@@ -38,30 +38,36 @@ def roles(text: str) -> list[Role]:
         raise click.BadParameter(f"{text!r}: the roles are {', '.join(Role)}") from None
 
 
-TENANT = Annotated[str, Option("--tenant", help="Whose data it is for; that of a server without keys: default.")]
+TENANT = Annotated[
+    str, Option("--tenant", help="The tenant whose data it opens; a server without keys has the tenant `default`.")
+]
 ROLE = Annotated[str, Option("--role", help=f"{', '.join(Role)}, with commas between them.")]
 USERS = Annotated[
-    list[str] | None, Option("--user", "-u", metavar="PATTERN", help="Only for these users; * and ? are any.")
+    list[str] | None, Option("--user", "-u", metavar="PATTERN", help="Only for these users; * and ? are wildcards.")
 ]
 AGENTS = Annotated[list[str] | None, Option("--agent", "-a", help="Only for these agents.")]
 EXPIRES = Annotated[
-    timedelta | None, Option("--expires", parser=span, metavar="TIME", help="How long it lasts, such as 90d.")
+    timedelta | None, Option("--expires", parser=span, metavar="TIME", help="How long it is valid, such as 90d.")
 ]
 GRACE = Annotated[
     timedelta, Option("--grace", parser=span, metavar="TIME", help="How long the old key is still valid.")
 ]
-REQUESTS = Annotated[float | None, Option("--requests-per-second", min=0.01, help="At most so many.")]
+REQUESTS = Annotated[float | None, Option("--requests-per-second", min=0.01, help="At most this many.")]
 EVENTS = Annotated[
     int | None,
-    Option("--events-per-day", min=1, help="At most so many events a day (UTC)."),
+    Option("--events-per-day", min=1, help="At most this many events a day (UTC)."),
 ]
 TOKENS = Annotated[
     int | None,
-    Option("--model-tokens-per-day", min=1, help="Publishes nothing more on a day (UTC) whose events cost so many."),
+    Option(
+        "--model-tokens-per-day",
+        min=1,
+        help="Publish nothing more on a day (UTC) once its events have cost this many tokens.",
+    ),
 ]
-STREAMS = Annotated[int | None, Option("--streams", min=1, help="At most so many open streams.")]
-KEY_ID = Annotated[str, Argument(metavar="KEY_ID", help="As `keys list` shows it.")]
-SOME_KEY_ID = Annotated[str | None, Argument(metavar="[KEY_ID]", help="As `keys list` shows it.")]
+STREAMS = Annotated[int | None, Option("--streams", min=1, help="At most this many open streams.")]
+KEY_ID = Annotated[str, Argument(metavar="KEY_ID", help="The key's id, as `keys list` shows it.")]
+SOME_KEY_ID = Annotated[str | None, Argument(metavar="[KEY_ID]", help="The key's id, as `keys list` shows it.")]
 commands = Commands()
 
 

@@ -9,21 +9,23 @@ import click
 from mnemolog.cli.parameters import Argument, Option
 from schemas.instant import read_instant
 
-USER = Annotated[str, Option("--user", "-u", help="Whose memory it is.")]
-SOME_USER = Annotated[str | None, Option("--user", "-u", help="Whose memory it is, if not anybody's.")]
-AGENT = Annotated[str | None, Option("--agent", "-a", help="The assistant that the user talks to.")]
+USER = Annotated[str, Option("--user", "-u", help="The user's id.")]
+SOME_USER = Annotated[str | None, Option("--user", "-u", help="Only this user's; without it, everybody's.")]
+AGENT = Annotated[str | None, Option("--agent", "-a", help="The id of the assistant that the user talks to.")]
 
-APP = Annotated[str | None, Option("--app", help="The application to which it belongs.")]
-OF_SESSION = Annotated[str | None, Option("--session", "-s", help="Only what comes from this conversation.")]
+APP = Annotated[str | None, Option("--app", help="The id of the application.")]
+OF_SESSION = Annotated[str | None, Option("--session", "-s", help="Only memories from this conversation.")]
 
 
-ABOUT = Annotated[str | None, Option("--about", help="Whom or what it is about; `user` is the user.")]
-SPEAKER = Annotated[str | None, Option("--speaker", help="Who said it of themselves; `user` is the user.")]
+ABOUT = Annotated[str | None, Option("--about", help="Only memories about this person or thing; `user` is the user.")]
+SPEAKER = Annotated[
+    str | None, Option("--speaker", help="Only what this person said about themselves; `user` is the user.")
+]
 MEMORY_ID = Annotated[str, Argument(metavar="MEMORY_ID")]
 PAGE = Annotated[int, Option("--page", min=1)]
 PAGE_SIZE = Annotated[int, Option("--page-size", min=1, max=200)]
 TIMEOUT = Annotated[float, Option("--timeout", min=0.001, max=3600.0, help="Seconds to wait.")]
-ONE_ATTRIBUTE = Annotated[str | None, Option("--attribute", help="Only what has a value for this.")]
+ONE_ATTRIBUTE = Annotated[str | None, Option("--attribute", help="Only memories with a value for this attribute.")]
 
 
 def instant(text: str) -> datetime:
@@ -56,9 +58,9 @@ METADATA = Annotated[
     Option("--metadata", parser=filters, metavar="JSON", help='An object, such as {"shelf": "top"}.'),
 ]
 EXPIRES_AT = Annotated[
-    datetime | None, Option("--expires-at", parser=instant, metavar="TIME", help="When it is no longer known.")
+    datetime | None, Option("--expires-at", parser=instant, metavar="TIME", help="The time at which it expires.")
 ]
 AS_OF = Annotated[
     datetime | None,
-    Option("--as-of", parser=instant, metavar="TIME", help="Answer for a past effective time."),
+    Option("--as-of", parser=instant, metavar="TIME", help="Answer as of a past time."),
 ]

@@ -58,9 +58,9 @@ for noun in (
     noun.commands.install(program)
 for noun, explanation in (
     (topics, "The topics of the log."),
-    (tick, "Say what time it is."),
-    (clock, "Whether the clock is believed."),
-    (dead_letters, "What could not be read or handled."),
+    (tick, "Do what is due at a time: decay, retention, wakes."),
+    (clock, "Show whether the clock is trusted, or confirm it."),
+    (dead_letters, "Records that could not be read or handled."),
     (policy, "What a tenant, or one of its agents, wants remembered."),
     (keys, "API keys: who may use a server, and what for."),
 ):

@@ -170,23 +170,24 @@ class RankedMemories:
         today = local(at, zone).date()
 
         def is_ahead(memory: Memory) -> bool:
+            if memory.category != PLANNED:
+                return False
             moment = local_time(memory.occurred_at, zone)
             return today <= moment.date() and memory.said_at < moment <= until
 
-        shown = self._shown("ranked", at, agent_id, visibility, ())
-        plans = [m for m in shown if m.category == PLANNED and is_ahead(m)]
+        plans = self._meeting(is_ahead, at, agent_id, visibility)
         return sorted(plans, key=lambda m: (m.occurred_at, m.memory_id))[:limit]
 
     def said_since(
         self, since: datetime, at: datetime, agent_id: str | None, visibility: Visibility, *, without: Collection[str]
     ) -> list[Memory]:
         """Return the statements since an instant that fill no slot, the newest first; `without` is a set of ids."""
-        shown = self._shown("ranked", at, agent_id, visibility, ())
-        said = [
-            m
-            for m in shown
-            if m.kind == "semantic" and not m.slot and since <= m.said_at <= at and m.memory_id not in without
-        ]
+
+        def is_said_since(memory: Memory) -> bool:
+            is_in_time = since <= memory.said_at <= at
+            return is_in_time and memory.kind == "semantic" and not memory.slot and memory.memory_id not in without
+
+        said = self._meeting(is_said_since, at, agent_id, visibility)
         return sorted(said, key=lambda m: (m.said_at, m.memory_id), reverse=True)
 
     def filling(
@@ -217,7 +218,7 @@ class RankedMemories:
             return len(self._of_attributes({NAME}, at, agent_id, without, meets=meets))
         if without or meets is not None:  # the lists hold nothing but the order
             return sum(1 for _ in self._shown("ranked", at, agent_id, visibility, without, meets=meets))
-        shelves = self._lists_of(agent_id)
+        shelves = _lists_of(self._lists, agent_id)
         total = sum(len(lists.ranked) - count_over(lists.ends, at) for lists in shelves)
         if visibility is Visibility.EVERYTHING:
             return total
@@ -326,10 +327,12 @@ class RankedMemories:
         said = (memory.content, memory.value, memory.key_dialogue)  # which may name a sensitive topic
         return (memory.status, _agents(memory), memory.ends_at, *said)
 
-    def _lists_of(self, agent_id: str | None) -> list[_AgentLists]:
-        if agent_id is None:
-            return list(self._lists.values())
-        return [lists for agents, lists in self._lists.items() if not agents or agent_id in agents]
+    def _meeting(
+        self, meets: Callable[[Memory], bool], at: datetime, agent_id: str | None, visibility: Visibility
+    ) -> list[Memory]:
+        """Return the memories that meet a condition, in no order: few do, so it is asked before who may see them."""
+        shows = self.shows(visibility)
+        return [m for m in self._ordered.values() if meets(m) and _is_shown(m, at, agent_id) and shows(m)]
 
     def _shown(
         self,
@@ -342,7 +345,7 @@ class RankedMemories:
         meets: Meets = None,
     ) -> Iterator[Memory]:
         shows = self.shows(visibility)
-        for _, memory_id in merge(*(getattr(lists, order) for lists in self._lists_of(agent_id))):
+        for _, memory_id in merge(*(getattr(lists, order) for lists in _lists_of(self._lists, agent_id))):
             memory = self._state.memories.get(memory_id)
             if memory is None or provenance_of(memory) in without:
                 continue
@@ -451,6 +454,12 @@ def in_order(memories: Iterable[Memory]) -> list[Memory]:
 def _is_ranked(memory: Memory) -> bool:
     """Return whether contexts may contain a memory at all: documents belong to the application."""
     return memory.status == ACTIVE and memory.kind != DOCUMENT
+
+
+def _lists_of(lists: Mapping[tuple[str, ...], _AgentLists], agent_id: str | None) -> list[_AgentLists]:
+    if agent_id is None:
+        return list(lists.values())
+    return [some for agents, some in lists.items() if not agents or agent_id in agents]
 
 
 def _is_shown(memory: Memory, at: datetime, agent_id: str | None) -> bool:

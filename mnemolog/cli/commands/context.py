@@ -9,15 +9,13 @@ from mnemolog.cli.parameters import Option
 from mnemolog.client.client import AsyncClient
 from schemas.vocabulary.words import Tier
 
-QUERY = Annotated[str, Option("--query", "-q", help="What the user says now; without it nothing is searched.")]
+QUERY = Annotated[str, Option("--query", "-q", help="The user's present message; without it nothing is searched.")]
 SESSION = Annotated[str | None, Option("--session", "-s", help="The conversation; its last turns are shown.")]
 INTIMACY = Annotated[
     float | None,
-    Option(
-        "--intimacy", min=0, max=100, help="How close the user and the agent are; by default, what the last turn said."
-    ),
+    Option("--intimacy", min=0, max=100, help="How close the user and the agent are. [default: as in the last turn]"),
 ]
-RECALL = Annotated[bool, Option("--recall", help="Count what is found as recalled, as an agent's context does.")]
+RECALL = Annotated[bool, Option("--recall", help="Count the results as recalled, as an agent's context does.")]
 commands = Commands()
 
 

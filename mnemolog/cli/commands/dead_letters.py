@@ -7,7 +7,7 @@ from mnemolog.cli.output import Output
 from mnemolog.cli.parameters import Argument
 from mnemolog.client.client import AsyncClient
 
-IDS = Annotated[list[str] | None, Argument(metavar="[ID]...", help="Which; all without.")]
+IDS = Annotated[list[str] | None, Argument(metavar="[ID]...", help="The ids of those to handle; without any, all.")]
 commands = Commands()
 
 

@@ -12,11 +12,13 @@ from mnemolog.environment import SettingsError
 
 RESIDUE = Annotated[
     Path | None,
-    Option(metavar="FILE", help="Search what is kept for the words in a file, one a line, instead."),
+    Option(
+        metavar="FILE", help="Instead, search everything that is stored for the words in this file, one on each line."
+    ),
 ]
 ERASED = Annotated[
     Path | None,
-    Option(metavar="RECEIPT", help="Read all that any key opens, and say what is left of an erased user."),
+    Option(metavar="RECEIPT", help="Read everything that any key opens, and show what is left of an erased user."),
 ]
 IN_CLEAR = (
     "this proves that no file or record holds these words in clear. With encryption that is so of everybody, also of "
@@ -28,7 +30,7 @@ commands = Commands()
 
 NO_CALLS = Annotated[
     bool,
-    Option("--no-calls", help="Ask no model and no embedding endpoint a question, which may cost something."),
+    Option("--no-calls", help="Send nothing to the model or the embedding endpoint, since a call may cost money."),
 ]
 
 

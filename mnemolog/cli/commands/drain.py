@@ -13,11 +13,16 @@ from mnemolog.client.client import AsyncClient
 TIMEOUT = Annotated[float, Option("--timeout", min=0.1, max=3600.0, help="Seconds to wait.")]
 REJECTED = Annotated[
     bool,
-    Option("--rejected", help="Those without a usable answer, and those left to the rules by a spent budget."),
+    Option(
+        "--rejected",
+        help="Events without a usable answer, and those that the rules extracted because a budget was spent.",
+    ),
 ]
-USER = Annotated[str | None, Option("--user", help="Only of this user.")]
-SINCE = Annotated[datetime | None, Option(parser=instant, metavar="TIME", help="Rejected then or later.")]
-UNTIL = Annotated[datetime | None, Option(parser=instant, metavar="TIME", help="Rejected before then.")]
+USER = Annotated[str | None, Option("--user", help="Only this user's.")]
+SINCE = Annotated[
+    datetime | None, Option(parser=instant, metavar="TIME", help="Only those rejected at this time or later.")
+]
+UNTIL = Annotated[datetime | None, Option(parser=instant, metavar="TIME", help="Only those rejected before this time.")]
 commands = Commands()
 
 

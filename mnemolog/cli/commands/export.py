@@ -18,16 +18,16 @@ from mnemolog.client.client import AsyncClient
 from mnemolog.client.exchange import LAST
 from schemas.vocabulary.words import Scope
 
-SCOPE = Annotated[Scope, Option("--scope", help="global exports what everyone knows.")]
+SCOPE = Annotated[Scope, Option("--scope", help="`global` exports the memories that all users share.")]
 INTO = Annotated[
     Path | None,
-    Option("--output", "-o", metavar="FILE", help="Where to, readable by you alone. [default: stdout]"),
+    Option("--output", "-o", metavar="FILE", help="The file to write, which only you can read. [default: stdout]"),
 ]
 
 READABLE = Annotated[
     bool,
     Option(
-        "--what-can-be-read", help="Of a log that is damaged: everybody's memories, as far as its ledger can be read."
+        "--what-can-be-read", help="Export everybody's memories from a damaged log, as far as its ledger can be read."
     ),
 ]
 commands = Commands()

@@ -10,11 +10,19 @@ from mnemolog.cli.parameters import Option
 from mnemolog.client.client import AsyncClient
 from schemas.text import on_one_line
 
-SOMEBODY = Annotated[str | None, Option("--user", "-u", help="Whose. [default: everybody's]")]
-CHANGES = Annotated[list[str] | None, Option("--type", help="Only these, such as MemoryFormed; may be said again.")]
-AFTER = Annotated[str | None, Option("--after", metavar="CURSOR", help="Begin there. [default: the first, or now]")]
-LIMIT = Annotated[int, Option("--limit", min=1, max=500, help="About so many at once.")]
-FOLLOW = Annotated[bool, Option("--follow", help="Go on with what happens, until Ctrl-C.")]
+SOMEBODY = Annotated[str | None, Option("--user", "-u", help="Only this user's. [default: everybody's]")]
+CHANGES = Annotated[
+    list[str] | None,
+    Option("--type", help="Only changes of this type, such as MemoryFormed; repeat it for several types."),
+]
+AFTER = Annotated[
+    str | None,
+    Option(
+        "--after", metavar="CURSOR", help="The cursor to begin after. [default: the first change; with --follow, now]"
+    ),
+]
+LIMIT = Annotated[int, Option("--limit", min=1, max=500, help="Roughly how many to read at a time.")]
+FOLLOW = Annotated[bool, Option("--follow", help="Keep printing new changes until Ctrl-C.")]
 NOW = "now"
 LOOK_EVERY_SECONDS = 0.5
 LOUD = ("content", "importance", "status", "value", "category", "expires_at", "access_count")

@@ -25,26 +25,28 @@ from mnemolog.cli.parameters import Argument, Option
 from mnemolog.client.client import AsyncClient
 from schemas.vocabulary.words import Category, Kind, MemoryType, Scope, Status
 
-CONTENT = Annotated[str, Argument(help="What to remember, as it is.")]
+CONTENT = Annotated[str, Argument(help="The text to remember, word for word.")]
 SOME_MEMORY = Annotated[str | None, Argument(metavar="[MEMORY_ID]")]
-PREVIEW = Annotated[bool, Option("--preview", help="Only say which would go.")]
-FOREVER = Annotated[bool, Option("--forever", help="Erase them, with what they came from.")]
+PREVIEW = Annotated[bool, Option("--preview", help="Only show which would be forgotten.")]
+FOREVER = Annotated[bool, Option("--forever", help="Erase them, together with the events that they came from.")]
 STATUS = Annotated[Status, Option("--status")]
 KIND = Annotated[Kind | None, Option("--kind")]
 CATEGORY = Annotated[Category | None, Option("--category")]
 TYPE = Annotated[MemoryType, Option("--type")]
 IMPORTANCE = Annotated[float, Option("--importance", min=0.0, max=1.0)]
-ATTRIBUTE = Annotated[str | None, Option("--attribute", help="What slot of the profile it fills.")]
+ATTRIBUTE = Annotated[str | None, Option("--attribute", help="The attribute of the profile that it fills.")]
 VALUE = Annotated[str | None, Option("--value", help="The value of the attribute.")]
-EVENT_TYPE = Annotated[str | None, Option("--event-type", help="What kind of event it was.")]
-EMOTION = Annotated[str | None, Option("--emotion", help="What was felt.")]
+EVENT_TYPE = Annotated[str | None, Option("--event-type", help="The kind of event.")]
+EMOTION = Annotated[str | None, Option("--emotion", help="The emotion that was felt.")]
 INTENSITY = Annotated[float | None, Option("--emotion-intensity", min=0.0, max=1.0)]
 KEY_DIALOGUE = Annotated[
-    list[str] | None, Option("--key-dialogue", help="A line that was said; as often as there are lines.")
+    list[str] | None, Option("--key-dialogue", help="A line that was said; repeat it for several lines.")
 ]
-SCOPE = Annotated[Scope, Option("--scope", help="global is for everyone.")]
-NO_EXPIRY = Annotated[bool, Option("--no-expiry", help="It does not expire any more.")]
-VERSION = Annotated[int | None, Option("--expected-version", min=1, help="Fail if it has moved on from there.")]
+SCOPE = Annotated[Scope, Option("--scope", help="`global` is shared by all users.")]
+NO_EXPIRY = Annotated[bool, Option("--no-expiry", help="Let it no longer expire.")]
+VERSION = Annotated[
+    int | None, Option("--expected-version", min=1, help="Fail if the memory is no longer at this version.")
+]
 commands = Commands()
 
 
@@ -155,7 +157,7 @@ async def revise(  # noqa: PLR0913 - one for each option
     memory_id: MEMORY_ID,
     *,
     user: SOME_USER = None,
-    content: Annotated[str | None, Option("--content", help="What it says from now on.")] = None,
+    content: Annotated[str | None, Option("--content", help="The new text.")] = None,
     about: ABOUT = None,
     category: CATEGORY = None,
     memory_type: Annotated[MemoryType | None, Option("--type")] = None,

@@ -17,19 +17,24 @@ from mnemolog.cli.parameters import Argument, Option
 from mnemolog.client.client import AsyncClient
 from mnemolog.client.errors import MnemologError
 
-WHAT = Annotated[Literal["all", "shards", "index"], Argument(help="What to build anew.")]
-LIST = Annotated[bool, Option("--list", help="Only list the generations there are.")]
+WHAT = Annotated[Literal["all", "shards", "index"], Argument(help="What to rebuild.")]
+LIST = Annotated[bool, Option("--list", help="Only list the existing generations.")]
 ACTIVATE = Annotated[
-    int | None, Option(min=1, metavar="GENERATION", help="Switch back to this one, brought up to date.")
+    int | None, Option(min=1, metavar="GENERATION", help="Switch back to this generation after bringing it up to date.")
 ]
-ENCODER = Annotated[str | None, Argument(help="Spelt as MNEMOLOG_EMBEDDING_MODEL is; without it the active encoder.")]
-FORECAST = Annotated[bool, Option("--forecast", help="Only say what it takes: memories, tokens, seconds.")]
+ENCODER = Annotated[
+    str | None, Argument(help="The encoder, written as in MNEMOLOG_EMBEDDING_MODEL. [default: the active one]")
+]
+FORECAST = Annotated[bool, Option("--forecast", help="Only show what it would take: memories, tokens, seconds.")]
 DIFF = Annotated[
     Path | None,
-    Option(metavar="FILE", help="Lines {user_id, query, expected: [id]}: compare it with the active encoder."),
+    Option(
+        metavar="FILE",
+        help="A file with lines {user_id, query, expected: [id]}, by which it is compared with the active encoder.",
+    ),
 ]
-SERVE = Annotated[bool, Option("--activate", help="Let it serve, from now on and after a restart.")]
-SERVING = Annotated[bool, Option("--list", help="Only say which encoder serves.")]
+SERVE = Annotated[bool, Option("--activate", help="Use it from now on, and after a restart.")]
+SERVING = Annotated[bool, Option("--list", help="Only show which encoder is active.")]
 LOOK_SECONDS = 0.3
 commands = Commands()
 

@@ -8,12 +8,14 @@ from mnemolog.cli.output import DEGRADED, Output
 from mnemolog.cli.parameters import Argument, Option
 from mnemolog.client.client import AsyncClient
 
-QUERY = Annotated[str, Argument(help="What to look for, in any words.")]
+QUERY = Annotated[str, Argument(help="What to search for.")]
 LIMIT = Annotated[int, Option("--limit", "-n", min=1, max=100)]
-TURNS = Annotated[bool, Option("--turns/--no-turns", help="Whether to find what was said, too.")]
-MIN_RELEVANCE = Annotated[float, Option("--min-relevance", min=0, max=1, help="Leave out what is less relevant.")]
-HOPS = Annotated[int, Option("--hops", min=1, max=2, help="2: what the best memories are about is looked for too.")]
-RECALL = Annotated[bool, Option("--recall", help="Count what is found as recalled, as an agent's search does.")]
+TURNS = Annotated[bool, Option("--turns/--no-turns", help="Whether to search what was said as well.")]
+MIN_RELEVANCE = Annotated[
+    float, Option("--min-relevance", min=0, max=1, help="Leave out results below this relevance, from 0 to 1.")
+]
+HOPS = Annotated[int, Option("--hops", min=1, max=2, help="With 2, also search for what the best results are about.")]
+RECALL = Annotated[bool, Option("--recall", help="Count the results as recalled, as an agent's search does.")]
 commands = Commands()
 
 

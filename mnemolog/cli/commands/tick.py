@@ -11,7 +11,7 @@ from mnemolog.client.client import AsyncClient
 from schemas.vocabulary.words import RETENTION, WAKE
 from streams.decisions.decay_policies.registry import PolicyName
 
-AS_OF = Annotated[datetime, Option("--as-of", parser=instant, metavar="TIME", help="The time that it is.")]
+AS_OF = Annotated[datetime, Option("--as-of", parser=instant, metavar="TIME", help="The time to act as of.")]
 POLICY = Annotated[PolicyName | None, Option("--policy", help="[default: DECAY_POLICY]")]
 FORCE = Annotated[bool, Option("--force", help="The time may lie in the future.")]
 commands = Commands()

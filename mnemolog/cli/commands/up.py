@@ -29,8 +29,10 @@ STARTS_ON_KAFKA: Final = "mnemolog is starting: a worker on %s, with its files i
 def up(
     *,
     data: Annotated[Path | None, Option("--data", help="The data directory. [default: ./var]")] = None,
-    host: Annotated[str | None, Option("--host", help="Where to listen. [default: 127.0.0.1]")] = None,
-    port: Annotated[int | None, Option("--port", help="0 takes a free one. [default: 8420]")] = None,
+    host: Annotated[str | None, Option("--host", help="The address to listen on. [default: 127.0.0.1]")] = None,
+    port: Annotated[
+        int | None, Option("--port", help="The port to listen on; 0 picks a free one. [default: 8420]")
+    ] = None,
     env_file: ENV_FILE = None,
 ) -> None:
     """Run the whole system in one process. Ctrl-C or SIGTERM ends it."""

@@ -12,12 +12,10 @@ PLACES = Annotated[
     list[Path],
     Argument(
         metavar="[verify|restore] DIR",
-        help="The folder of the backup. After `verify` it is only read through, after `restore` a log is made of it.",
+        help="The folder of the backup. `verify` only reads it; `restore` makes a log from it.",
     ),
 ]
-PACE = Annotated[
-    float, Option("--pace", min=0.01, help="How many MB a second are copied at most, beside what is served.")
-]
+PACE = Annotated[float, Option("--pace", min=0.01, help="The most megabytes to copy a second while the server runs.")]
 TO = Annotated[
     str | None,
     Option(

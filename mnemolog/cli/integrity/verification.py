@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 AGAINST = Annotated[
     Path | None,
-    Option(metavar="PATH", help="Heads kept elsewhere, a file or a folder. [default: MNEMOLOG_HEADS_TO]"),
+    Option(metavar="PATH", help="A file or a folder of heads that were kept elsewhere. [default: MNEMOLOG_HEADS_TO]"),
 ]
 KEY = Annotated[
     str | None,
-    Option("--public-key", metavar="KEY", help="Who signed them. [default: this installation]"),
+    Option("--public-key", metavar="KEY", help="The installation that signed them. [default: this one]"),
 ]
 USER = Annotated[
     str | None, Option("--user", "-u", metavar="TENANT/USER", help="Only this user's partition and history.")

@@ -26,7 +26,12 @@ if TYPE_CHECKING:
     from mnemolog.extensions.migration.systems import Chats, Memories
 
 T = TypeVar("T")
-FILE = Annotated[str, Argument(metavar="FILE", help="What `mnemolog export` wrote (- is stdin), or what --from names.")]
+FILE = Annotated[
+    str,
+    Argument(
+        metavar="FILE", help="The file that `mnemolog export` wrote (- is stdin), or one of the kind that --from names."
+    ),
+]
 FROM = Annotated[
     System,
     Option(
@@ -36,7 +41,7 @@ FROM = Annotated[
         "chatgpt, claude, whatsapp, telegram: what they export, as it comes; openai-messages: JSON or JSON Lines.",
     ),
 ]
-WHOSE = Annotated[str | None, Option("--user", "-u", help="Whose they become. [default: who had them]")]
+WHOSE = Annotated[str | None, Option("--user", "-u", help="The user who gets them. [default: the user who had them]")]
 KEY_FILE = Annotated[
     Path | None,
     Option("--key-file", help="Evatar's Fernet key, for encrypted rows. [default: EVATAR_ENCRYPTION_KEY]"),
@@ -44,17 +49,17 @@ KEY_FILE = Annotated[
 COLLECTION = Annotated[str, Option("--collection", help="The collection of a ChromaDB.")]
 ME = Annotated[
     str | None,
-    Option("--me", metavar="NAME", help="Who of a chat's people is the user: as the chat calls them, or an id."),
+    Option("--me", metavar="NAME", help="Which person in a chat is the user: the name that the chat uses, or an id."),
 ]
 TIMEZONE = Annotated[
     str | None,
-    Option("--timezone", help="The clock of a chat's people: an IANA name, or +08:00. [default: UTC]"),
+    Option("--timezone", help="The time zone of a chat: an IANA name, or an offset such as +08:00. [default: UTC]"),
 ]
 DATES = Annotated[
     Literal["dmy", "mdy", "ymd"] | None,
-    Option("--dates", help="The order of day, month and year in WhatsApp's file. [default: what it tells]"),
+    Option("--dates", help="The order of day, month and year in WhatsApp's file. [default: found from the file]"),
 ]
-DRY_RUN = Annotated[bool, Option("--dry-run", help="Only say what the file holds.")]
+DRY_RUN = Annotated[bool, Option("--dry-run", help="Only show what the file contains.")]
 KEY_VARIABLE = "EVATAR_ENCRYPTION_KEY"
 NOWHERE = "http://127.0.0.1"
 """The address of a client that sends no requests."""

@@ -8,12 +8,12 @@ from mnemolog.cli.output import Output
 from mnemolog.cli.parameters import Argument, Option
 from mnemolog.client.client import AsyncClient
 
-ADDRESS = Annotated[str, Argument(metavar="ADDRESS", help="Where to post: it begins with https://.")]
+ADDRESS = Annotated[str, Argument(metavar="ADDRESS", help="The https:// address to post to.")]
 WEBHOOK = Annotated[str, Argument(metavar="WEBHOOK", help="The id of a webhook.")]
-TYPES = Annotated[list[str] | None, Option("--type", help="Only changes of this type; may be said again.")]
-AFTER = Annotated[str, Option(help="Begin behind this cursor of the feed; `start`: with the first change.")]
+TYPES = Annotated[list[str] | None, Option("--type", help="Only changes of this type; repeat it for several types.")]
+AFTER = Annotated[str, Option(help="Begin after this cursor of the feed; `start` begins with the first change.")]
 BOTH_FOR = Annotated[
-    float, Option("--both-for", min=0.0, max=720.0, help="Hours in which the former secrets sign too.")
+    float, Option("--both-for", min=0.0, max=720.0, help="The hours for which earlier secrets still sign as well.")
 ]
 START = "start"
 HOUR_SECONDS = 3_600

@@ -443,7 +443,7 @@ class Drain(Body):
 
 
 class Rebuild(Body):
-    """What to build anew."""
+    """What to rebuild."""
 
     what: Literal["all", "shards", "index"] = "all"
     activate: Annotated[int, Field(ge=1)] | None = None
