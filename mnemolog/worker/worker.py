@@ -350,7 +350,6 @@ class Worker:
             extractor=self._extractors.main,
             verbatim=VerbatimExtractor(),
             pool=self.observe_pool,
-            limits=WindowLimits(rounds=settings.save_every_turns, idle=timedelta(seconds=settings.idle_seconds)),
             zone=settings.zone,
             counted=metrics.counted,
             extracted=self._count_extracted,
@@ -366,6 +365,7 @@ class Worker:
             shards=self.shards,
             extractions=self.extractions,
             reencoder=Reencoder(self._retrying_log, self.shards.partition, self.registry, self.fail, metrics.counted),
+            limits=WindowLimits(rounds=settings.save_every_turns, idle=timedelta(seconds=settings.idle_seconds)),
             memorizes=settings.memorize,
         )
 

@@ -138,15 +138,9 @@ _ABOUT: Final = (
     r"(?: (?:i|that i) (?:told|said)(?: to)?(?: you)?)?(?: you (?:know|have(?: (?:saved|stored|kept))?|saved|stored))?"
     r"(?: about| on| that| of| concerning| regarding)"
 )
-_NO_LONGER: Final = re.compile(
-    r"^\W{0,9}i (?:do not|don'?t) want you to remember (?P<what>(?=my |where |who )[^,;:?!\n]{1,60}?)\W{0,9}$",
-    re.IGNORECASE,
-)
-"""A wish about what is known already, which reads like a request not to keep something."""
 _FORGET: Final = tuple(
     re.compile(pattern, re.IGNORECASE | re.DOTALL)
     for pattern in (
-        _NO_LONGER.pattern,
         (
             r"^\W{0,9}(?:(?:do not|don'?t) (?:tell|mention)(?: \w{1,9}){1,3}[,;:]? but[, ]{1,2})?"
             r"(?:(?:please|pls|kindly|also|and|hey|ok|okay|so|actually|can you|could you|would you|you can"
@@ -155,7 +149,7 @@ _FORGET: Final = tuple(
             rf"|what i (?:just |ever )?(?:told|said)(?: to)?(?: you)?"
             r"(?: about)?|what you know about)|(?= my )|(?= (?:where|what|who|when|how old) (?:\w+ )?(?:i|i'm|my)\b)"
             r"|(?= the [^,;?!\n]{1,60} (?:stuff|thing)\b)"
-            r"|(?<=forget)(?=(?: (?-i:[A-Z])[\w'-]{1,30}){1,2}\W{0,9}$))"
+            r"|(?<=forget)(?! (?:\w{2,6}day|it|that|this|\w{4,5}thing)\b)(?=(?: (?-i:[A-Z])[\w'-]{1,30}){1,2}\W{0,9}$))"
             r"\s{1,3}(?P<what>(?!it\b|that\b|this\b|him\b|her\b"
             r"|them\b)[^,;?!\n]{1,120}?)"
             r"(?: (?:from|in) (?:your |the )?(?:memory|records?|notes?|whatever\b[^,;?!\n]{0,60}))?(?: thing"
@@ -281,7 +275,7 @@ def _request(sentence: str) -> tuple[str, str] | None:
     if not _MAY_NOT_KEEP.search(sentence):
         return None
     found = [match.span() for pattern in _NOT_KEEP for match in pattern.finditer(sentence)]
-    if not found or _what((_NO_LONGER,), sentence) or any(pattern.search(sentence) for pattern in _REMEMBER):
+    if not found or any(pattern.search(sentence) for pattern in _REMEMBER):
         return None
     rest = list(sentence)
     for begin, end in found:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Final
 from projections.partitions.assignment import NotHeld
 from projections.profile.visibility import NAME
 from projections.shard.errors import ShardUnavailable
+from projections.shard.turn_statistics import USER_ROLE
 from projections.state.memory import ACTIVE
 from projections.text.wishes import wishes_of
-from streams.extraction.evidence.speakers import name_of_speaker
 from streams.extraction.own_words.antecedents import MOST_BACK, unnamed
 from streams.extraction.rules_lineage import RulesLineage
-from streams.extraction.window import OpenWindow, closes_before, pieces_of
+from streams.extraction.window import pieces_of
 from streams.extraction.wishes.repairs import takes_back
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from schemas.identity import Owner
     from schemas.log import Position
     from streams.extraction.protocol import Extractor, Piece, Window
-    from streams.extraction.window import WindowLimits
 
 LONGEST_ANSWER: Final = 120
 """The most characters of a turn that may answer the turn before its window."""
@@ -40,11 +39,10 @@ MOST_FIRST: Final = 50
 class EarlierTurns:
     """The turns of a session before a window, as far as the user lets them be kept."""
 
-    def __init__(self, shards: Shards, zone: tzinfo, limits: WindowLimits) -> None:
-        """Use `zone` for turns that name none; `limits` are those that cut the windows."""
+    def __init__(self, shards: Shards, zone: tzinfo) -> None:
+        """Use `zone` for turns that name none."""
         self._shards = shards
         self._zone = zone
-        self._limits = limits
 
     async def with_speakers(self, window: Window, owner: Owner) -> Window:
         """Return a window whose turns have names with those of its session's first window, and the user's own.
@@ -56,13 +54,8 @@ class EarlierTurns:
         if at is None or session_id is None or not any(p.name and p.speaker == "user" for p in window.pieces):
             return window
         await self._reach(at)
-        published, opened = self._shards.of(owner).turns, OpenWindow()
-        turns = published.opening(owner, session_id, window.agent_id, at.offset, MOST_FIRST)
-        for piece in (p for turn in turns for p in pieces_of(turn.message, turn.recorded_at, zone=self._zone)):
-            if closes_before(opened, piece, self._limits):
-                break
-            opened.add(piece)
-        names = dict.fromkeys(name_of_speaker(piece) for piece in opened.pieces if piece.speaker == "user")
+        turns = self._shards.of(owner).turns.opening(owner, session_id, window.agent_id, at.offset, MOST_FIRST)
+        names = dict.fromkeys((turn.message.name or "").strip() for turn in turns if turn.message.role == USER_ROLE)
         return replace(window, first_speakers=tuple(names), introduced=tuple(dict.fromkeys(self._introduced(owner))))
 
     def _introduced(self, owner: Owner) -> Iterator[str]:
@@ -74,7 +67,8 @@ class EarlierTurns:
         for memory in (state.memories[memory_id] for memory_id in state.by_attribute.get(NAME, ())):
             if memory.status == ACTIVE and memory.speaker is None and memory.about is None:
                 turns = (self._shards.of(owner).turns.turn(owner, source) for source in memory.source_ids)
-                yield from (turn.message.name for turn in turns if turn is not None and turn.message.name)
+                said = (turn.message for turn in turns if turn is not None and turn.message.role == USER_ROLE)
+                yield from (message.name for message in said if message.name)
 
     async def added_to(self, window: Window, owner: Owner, extractor: Extractor) -> Window:
         """Return a window with the turns before it that its first words take back, continue, or answer.

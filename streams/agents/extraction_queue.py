@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from streams.delivery.keyed_pool import KeyedPool
     from streams.extraction.protocol import Extractor, Piece, Window
     from streams.extraction.request import ExtractionService
-    from streams.extraction.window import WindowLimits
 
     Answer: TypeAlias = CandidatesExtracted | ExtractionRejected
     DecideAtOnce: TypeAlias = Callable[[Answer, NewRecord, Callable[[], bool]], Awaitable[Decided | None]]
@@ -71,7 +70,6 @@ class ExtractionQueue:
         extractor: Extractor,
         verbatim: Extractor,
         pool: KeyedPool,
-        limits: WindowLimits,
         zone: tzinfo = UTC,
         counted: Callable[[str, str], None] = lambda _step, _outcome: None,
         extracted: Callable[[Answer, Window], None] = lambda _item, _window: None,
@@ -79,7 +77,7 @@ class ExtractionQueue:
         decided: Callable[[Owner, str], Awaitable[None]] = decided_at_once,
         decision_seconds: float = DECISION_SECONDS,
     ) -> None:
-        """Use `zone` for observations that name none; `limits` are those that cut the windows.
+        """Use `zone` for observations that name none.
 
         `decide` appends an answer together with the decision on it where it can, as `ImmediateDecisions.decide`.
 
@@ -95,12 +93,11 @@ class ExtractionQueue:
         self._verbatim = verbatim
         self._pool = pool
         self._zone = zone
-        self.limits = limits
         self._extracted = extracted
         self._decide = decide
         self._decided = decided
         self._decision_seconds = decision_seconds
-        self._earlier_turns = EarlierTurns(shards, zone, limits)
+        self._earlier_turns = EarlierTurns(shards, zone)
         self._answered: dict[Owner, str] = {}
         """The last answer without a model to a user's words, which may not be decided on yet; the latest users'."""
 

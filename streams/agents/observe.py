@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from streams.agents.extraction_queue import ExtractionQueue
     from streams.agents.reencode import Reencoder
     from streams.delivery.delivery import Delivery
+    from streams.extraction.window import WindowLimits
 
 
 class Observe:
@@ -37,6 +38,7 @@ class Observe:
         shards: Shards,
         extractions: ExtractionQueue,
         reencoder: Reencoder,
+        limits: WindowLimits,
         memorizes: bool = True,
     ) -> None:
         self._shards = shards
@@ -44,7 +46,7 @@ class Observe:
         self.reencoder = reencoder
         self._memorizes = memorizes
         self._counted = extractions.counted
-        self.windows = OpenWindows(log, shards, extractions)
+        self.windows = OpenWindows(log, shards, extractions, limits)
         self.resumption = Resumption(shards, extractions, self.windows)
 
     async def handle(self, delivery: Delivery) -> None:

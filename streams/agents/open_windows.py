@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from schemas.messages.observations import TurnRecorded
     from streams.agents.extraction_queue import ExtractionQueue
     from streams.extraction.protocol import Piece
+    from streams.extraction.window import WindowLimits
 
 IDLE_CHECKS: Final = 4
 """The number of checks of open windows within IDLE_SECONDS."""
@@ -51,11 +52,11 @@ class _SessionKey:
 class OpenWindows:
     """The open window of each session. When it closes, at a limit, at the session's end or idle, it is extracted."""
 
-    def __init__(self, log: Log, shards: Shards, extractions: ExtractionQueue) -> None:
+    def __init__(self, log: Log, shards: Shards, extractions: ExtractionQueue, limits: WindowLimits) -> None:
         self._log = log
         self._shards = shards
         self._extractions = extractions
-        self._limits = limits = extractions.limits
+        self._limits = limits
         self.check_seconds = min(LONGEST_CHECK_SECONDS, limits.idle.total_seconds() / IDLE_CHECKS)
         """The interval at which idle windows are closed."""
         self._sessions: dict[_SessionKey, _Session] = {}

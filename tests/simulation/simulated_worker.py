@@ -188,7 +188,6 @@ class SimulatedWorker:
             extractor=world.model,
             verbatim=VerbatimExtractor(),
             pool=KeyedPool(4, self._fail),
-            limits=WindowLimits(rounds=ROUNDS, idle=timedelta(seconds=IDLE_SECONDS)),
             decide=self._decide_answer if is_alone else decide_none,
         )
         self.observe = world.parts.observe(
@@ -196,6 +195,7 @@ class SimulatedWorker:
             shards=self.shards,
             extractions=self.extractions,
             reencoder=Reencoder(log, self.shards.partition, NoRegistry(), self._fail),
+            limits=WindowLimits(rounds=ROUNDS, idle=timedelta(seconds=IDLE_SECONDS)),
         )
         pool = KeyedPool(8, self._fail)
         self.remember = world.parts.remember(

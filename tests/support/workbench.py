@@ -122,7 +122,6 @@ class Workbench:
             extractor=self.extractor,
             verbatim=VerbatimExtractor(),
             pool=self.asking_pool,
-            limits=limits or WindowLimits(),
             counted=self._count,
             **extracting,
         )
@@ -133,6 +132,7 @@ class Workbench:
             reencoder=Reencoder(
                 self.log, self.shards.partition, schemas or NoRegistry(), self.failures.append, self._count
             ),
+            limits=limits or WindowLimits(),
             memorizes=memorizes,
         )
         self.remember = Remember(

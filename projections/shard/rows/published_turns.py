@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 from projections.shard.tables import name_of
@@ -152,20 +153,19 @@ class PublishedTurns:
         return [(event_id, at) for event_id, at in rows]
 
     def opening(self, owner: Owner, session_id: str, agent_id: str | None, offset: int, most: int) -> list[Turn]:
-        """Return the first turns of a session before an offset, oldest first, up to an end of any of the user's."""
-        session = (name_of(owner), session_id, agent_id, offset, most)
+        """Return the turns of a session's first window that stand before an offset, oldest first, at most `most`.
+
+        They are those that one answer covers; the first turn alone while it has none.
+        """
         rows = self._connection.execute(
-            "select offset, turn, recorded_at from observations where owner=? and session_id=? and agent_id is ?"
-            " and turn is not null and offset<? order by offset limit ?",
-            session,
+            "select o.turn, o.recorded_at, e.item_id from observations o"
+            " left join extracted e on e.owner = o.owner and e.piece = o.event_id || '#0'"
+            " where o.owner=? and o.session_id=? and o.agent_id is ? and o.turn is not null and o.offset<?"
+            " order by o.offset limit ?",
+            (name_of(owner), session_id, agent_id, offset, most),
         ).fetchall()
-        if not rows:
-            return []
-        (end,) = self._connection.execute(
-            "select coalesce(min(offset), ?3) from observations where owner=?1 and kind='SessionEnded' and offset>?2",
-            (name_of(owner), rows[0][0], offset),
-        ).fetchone()
-        return [_turn_of(turn, at) for place, turn, at in rows if place < end]
+        of_window = takewhile(lambda row: row[2] is not None and row[2] == rows[0][2], rows)
+        return [_turn_of(turn, at) for turn, at, _ in list(of_window) or rows[:1]]
 
 
 def _turn_of(body: bytes, recorded_at: str) -> Turn:

@@ -33,7 +33,7 @@ def others_of(window: Window) -> Mapping[int, str]:
     it is none of these, each name is another person's.
     """
     pieces, first = window.pieces, window.first_speakers
-    turns = {i: name_of_speaker(piece) for i, piece in enumerate(pieces) if piece.speaker == "user"}
+    turns = {i: (piece.name or "").strip() for i, piece in enumerate(pieces) if piece.speaker == "user"}
     if (told := next(filter(None, map(_told, pieces)), None)) is not None:
         return {i: name for i, name in turns.items() if name and name.casefold() != told.strip().casefold()}
     names = {plain_words(name): name for name in (*first, *turns.values())}
@@ -41,7 +41,7 @@ def others_of(window: Window) -> Mapping[int, str]:
         return {}
     named = [name for plain, name in names.items() if plain]
     own = [name for name in (user_name_of(window.known), *window.introduced) if name]
-    own = own or [name for name in named if is_same_person(name, window.user_id)]
+    own = own or [name for name in named if _as_words(name) == _as_words(window.user_id)]
     if not own and len(named) == 1:
         texts = [pieces[i].text for i, name in turns.items() if name]
         own = [name for name in named if any(_introduces(text, name) for text in texts)]
@@ -50,9 +50,8 @@ def others_of(window: Window) -> Mapping[int, str]:
     return {i: name for i, name in turns.items() if name and not any(is_same_person(name, one) for one in own)}
 
 
-def name_of_speaker(piece: Piece) -> str:
-    """Return the name of a piece's speaker; an empty text if it has none."""
-    return (piece.name or "").strip()
+def _as_words(name: str) -> str:
+    return plain_words(re.sub("[-_.@]", " ", name))
 
 
 def _told(piece: Piece) -> str | None:

@@ -85,8 +85,27 @@ async def test_who_introduced_themselves_is_the_user_of_later_sessions(door: Fro
     assert own == {(None, "Faro"), ("Bob", "Turin")}
 
 
-async def test_the_same_holds_of_turns_that_are_kept_as_they_are(door: FrontDoor):
-    talk = ((0, "Amy", PORTO), (60, "Bob", TURIN))
-    await cities(door, "as-is", talk, infer=False)
-    items = (await door.get("/v1/memories", user_id="as-is")).json()["items"]
-    assert {(item["speaker"], item["content"]) for item in items} == {(None, PORTO), ("Bob", TURIN)}
+@pytest.mark.parametrize("gap", [5, 60])
+async def test_the_same_holds_of_turns_that_are_kept_as_they_are(door: FrontDoor, gap: int):
+    talk = ((0, "Amy", PORTO), (gap, "Bob", TURIN), (2 * gap, "Amy", "I have a cat."))
+    await cities(door, f"as-is-{gap}", talk, infer=False)
+    items = (await door.get("/v1/memories", user_id=f"as-is-{gap}")).json()["items"]
+    said = {(item["speaker"], item["content"]) for item in items}
+    assert said == {(None, PORTO), ("Bob", TURIN), (None, "I have a cat.")}
+
+
+async def test_the_end_of_another_session_ends_no_window_of_this_one(door: FrontDoor):
+    amy, bob = (
+        turn(f"apart-{number}", text)
+        | {"user_id": "apart", "session_id": "apart-s", "name": name, "occurred_at": f"2026-11-02T09:00:0{number}Z"}
+        for number, name, text in ((1, "Amy", PORTO), (5, "Bob", TURIN))
+    )
+    end = {"type": "SessionEnded", "event_id": "apart-end", "user_id": "apart", "session_id": "another"}
+    await door.post("/v1/events", [amy, end, bob])
+    assert await cities(door, "apart", ((90, "Amy", "I moved to Faro."),)) == {("Amy", "Faro"), ("Bob", "Turin")}
+
+
+async def test_a_users_id_is_one_persons_name_only(door: FrontDoor):
+    talk = ((0, "Amy", PORTO), (5, "Bob Lee", TURIN))
+    assert await cities(door, "amy bob lee", talk) == {("Amy", "Porto"), ("Bob Lee", "Turin")}
+    assert await cities(door, "bob_lee", talk) == {("Amy", "Porto"), (None, "Turin")}

@@ -122,7 +122,6 @@ async def test_what_is_asked_to_be_forgotten_is_and_can_be_restored(door: FrontD
     ("user", "told", "wish"),
     [
         ("w19", "I live in Lyon.", "Don't tell anyone, but forget that I live in Lyon."),
-        ("w20", "My ex was called Marco and he is a chef.", "I don't want you to remember my ex."),
         ("w21", "I owe Tom 40 euros for the concert.", "Forget Tom."),
     ],
 )
