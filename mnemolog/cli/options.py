@@ -10,14 +10,14 @@ from mnemolog.cli.parameters import Argument, Option
 from schemas.instant import read_instant
 
 USER = Annotated[str, Option("--user", "-u", help="The user's id.")]
-SOME_USER = Annotated[str | None, Option("--user", "-u", help="Only this user's; without it, everybody's.")]
+SOME_USER = Annotated[str | None, Option("--user", "-u", help="The user's id; without it, any user's.")]
 AGENT = Annotated[str | None, Option("--agent", "-a", help="The id of the assistant that the user talks to.")]
 
 APP = Annotated[str | None, Option("--app", help="The id of the application.")]
 OF_SESSION = Annotated[str | None, Option("--session", "-s", help="Only memories from this conversation.")]
 
 
-ABOUT = Annotated[str | None, Option("--about", help="Only memories about this person or thing; `user` is the user.")]
+ABOUT = Annotated[str | None, Option("--about", help="The person or thing that it is about; `user` is the user.")]
 SPEAKER = Annotated[
     str | None, Option("--speaker", help="Only what this person said about themselves; `user` is the user.")
 ]

@@ -13,6 +13,7 @@ from projections.shard.errors import ShardUnavailable
 from projections.shard.turn_statistics import USER_ROLE
 from projections.state.memory import ACTIVE
 from projections.text.wishes import wishes_of
+from streams.extraction.evidence.speakers import depends_on_others
 from streams.extraction.own_words.antecedents import MOST_BACK, unnamed
 from streams.extraction.rules_lineage import RulesLineage
 from streams.extraction.window import pieces_of
@@ -51,7 +52,7 @@ class EarlierTurns:
         """
         first, session_id = window.pieces[0], window.session_id
         at = first.position
-        if at is None or session_id is None or not any(p.name and p.speaker == "user" for p in window.pieces):
+        if at is None or session_id is None or not depends_on_others(window):
             return window
         await self._reach(at)
         turns = self._shards.of(owner).turns.opening(owner, session_id, window.agent_id, at.offset, MOST_FIRST)

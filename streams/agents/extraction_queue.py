@@ -108,7 +108,7 @@ class ExtractionQueue:
         if extractor is self._verbatim:
             await self._pool.share(partition, owner, self._keep, window)
         else:
-            await self._pool.submit(partition, owner, lambda: self._extract(owner, window, extractor))
+            await self._pool.submit(partition, owner, lambda: self._read(owner, window, extractor))
 
     def drop(self, partition: int) -> None:
         """Drop the windows and observations of a revoked partition."""
@@ -156,6 +156,9 @@ class ExtractionQueue:
         before = self.gate.surviving(owner, earlier) if left[0] is own[0] else []
         return replace(window, pieces=(*before, *left), earlier=len(before))
 
+    async def _read(self, owner: Owner, window: Window, extractor: Extractor) -> None:
+        await self._extract(owner, await self._earlier_turns.with_speakers(window, owner), extractor)
+
     async def _extract(self, owner: Owner, window: Window, extractor: Extractor) -> None:
         def waits(reason: str) -> None:
             self.counted("extract", "waiting")
@@ -166,7 +169,6 @@ class ExtractionQueue:
         answered = self._answered.pop(owner, None)
         if answered is not None and isinstance(extractor, OwnWords):
             extractor = extractor.behind(lambda: self._until_decided(owner, answered))
-        window = await self._earlier_turns.with_speakers(window, owner)
         window = await self._earlier_turns.added_to(window, owner, extractor)
         while (rest := self._left_of(owner, window)) is not None:
             with suppress(Erased):
@@ -189,6 +191,7 @@ class ExtractionQueue:
     async def _keep(self, windows: Sequence[Window]) -> None:
         """Extract windows of one user that are kept word for word: together, or else one by one."""
         owner = Owner.of(windows[0].tenant, windows[0].user_id)
+        windows = [await self._earlier_turns.with_speakers(window, owner) for window in windows]
         if len(windows) == 1 or not await self._keep_together(owner, windows):
             for window in windows:
                 await self._extract(owner, window, self._verbatim)
@@ -198,7 +201,6 @@ class ExtractionQueue:
         pieces = [piece for window in windows for piece in window.pieces]
         if len(self.gate.surviving(owner, pieces)) < len(pieces):
             return False
-        windows = [await self._earlier_turns.with_speakers(window, owner) for window in windows]
         with _span_of(windows[-1]):
             items = await self._service.extract_together(windows, self._verbatim)
         if items is None or not self.gate.passes(owner, pieces):

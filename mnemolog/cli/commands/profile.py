@@ -9,7 +9,7 @@ from mnemolog.cli.parameters import Option
 from mnemolog.client.client import AsyncClient
 from schemas.vocabulary.words import EntityKind
 
-ID = Annotated[str | None, Option("--id", metavar="ENTITY_ID", help="Show this attribute with its values over time.")]
+ID = Annotated[str | None, Option("--id", metavar="ENTITY_ID", help="Show this entity with its facts over time.")]
 KIND = Annotated[EntityKind | None, Option("--kind")]
 commands = Commands()
 

@@ -16,7 +16,7 @@ AGAINST = Annotated[
 ]
 KEY = Annotated[
     str | None,
-    Option("--public-key", metavar="KEY", help="The installation that signed them. [default: this one]"),
+    Option("--public-key", metavar="KEY", help="The public key of who signed them. [default: this installation's]"),
 ]
 USER = Annotated[
     str | None, Option("--user", "-u", metavar="TENANT/USER", help="Only this user's partition and history.")

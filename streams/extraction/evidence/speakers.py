@@ -50,6 +50,12 @@ def others_of(window: Window) -> Mapping[int, str]:
     return {i: name for i, name in turns.items() if name and not any(is_same_person(name, one) for one in own)}
 
 
+def depends_on_others(window: Window) -> bool:
+    """Return whether other turns decide whose a window's turns are: some have names, and none tells the user's."""
+    has_names = any(piece.name and piece.speaker == "user" for piece in window.pieces)
+    return has_names and not any(map(_told, window.pieces))
+
+
 def _as_words(name: str) -> str:
     return plain_words(re.sub("[-_.@]", " ", name))
 
